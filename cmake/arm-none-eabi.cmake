@@ -1,0 +1,12 @@
+# Common part of the bare-metal toolchain files; CORTEN_CORE names the core.
+set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_SYSTEM_PROCESSOR arm)
+set(CMAKE_C_COMPILER arm-none-eabi-gcc)
+set(CMAKE_CXX_COMPILER arm-none-eabi-g++)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+set(_float_cortex-m4 "-mfloat-abi=hard -mfpu=fpv4-sp-d16")
+set(_float_cortex-m7 "-mfloat-abi=hard -mfpu=fpv5-d16")
+set(_float_cortex-m33 "-mfloat-abi=hard -mfpu=fpv5-sp-d16")
+set(_float_cortex-m55 "-mfloat-abi=hard")
+set(CMAKE_CXX_FLAGS_INIT "-mcpu=${CORTEN_CORE} -mthumb ${_float_${CORTEN_CORE}}")
+set(CMAKE_C_FLAGS_INIT "${CMAKE_CXX_FLAGS_INIT}")

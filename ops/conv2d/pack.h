@@ -1,0 +1,43 @@
+// Packings shared by all tiers: the plain one. Runs in the compiler and in tests on the core.
+#pragma once
+#include <string.h>
+
+#include "ops/conv2d/params.h"
+#include "runtime/kernel.h"
+
+namespace corten {
+
+// A packing writes weights and tables for one row, and says beforehand how many bytes each takes.
+struct ConvPacking {
+  uint32_t (*weights_bytes)(const ConvParams&);
+  uint32_t (*tables_bytes)(const ConvParams&);
+  void (*pack)(const ConvParams&, const ConvSource&, uint8_t* weights, uint8_t* tables);
+};
+
+// plain: weights (out_c, k_h, k_w, in_c / groups); tables int32 bias[out_c], mult[out_c], shift[out_c].
+constexpr uint32_t conv_plain_weights(const ConvParams& p) { return uint32_t(p.out_c) * uint32_t(conv_taps(p)); }
+constexpr uint32_t conv_plain_tables(const ConvParams& p) { return uint32_t(p.out_c) * 12; }
+inline void conv_plain_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {
+  memcpy(weights, s.weights, conv_plain_weights(p));
+  const uint32_t n = p.out_c * 4u;
+  memcpy(tables, s.bias, n), memcpy(tables + n, s.mult, n), memcpy(tables + 2 * n, s.shift, n);
+}
+inline constexpr ConvPacking conv_plain = {conv_plain_weights, conv_plain_tables, conv_plain_pack};
+
+// Does a convolution with these params stay in bounds? Common to all rows; a row adds its packing and scratch.
+inline bool conv_check(const CheckArgs* a, uint32_t weights_bytes(const ConvParams&), uint32_t tables_bytes(const ConvParams&),
+                       uint32_t scratch_bytes) {
+  if (a->params_bytes != sizeof(ConvParams) || a->operands != 2) return false;
+  const ConvParams& p = *static_cast<const ConvParams*>(a->params);
+  if (!p.n || !p.in_h || !p.in_w || !p.in_c || !p.out_h || !p.out_w || !p.out_c || !p.groups) return false;
+  if (!p.k_h || !p.k_w || !p.stride_h || !p.stride_w || !p.dil_h || !p.dil_w) return false;
+  if (p.in_c % p.groups || p.out_c % p.groups || p.lo > p.hi) return false;
+  const uint64_t in = uint64_t(p.n) * p.in_h * p.in_w * p.in_c, out = uint64_t(p.n) * p.out_h * p.out_w * p.out_c;
+  const uint64_t weights = uint64_t(p.out_c) * p.k_h * p.k_w * uint32_t(conv_group_in(p));
+  if (in != a->operand_bytes[0] || out != a->operand_bytes[1] || weights > a->image_bytes) return false;
+  return p.weights_bytes == weights_bytes(p) && in_image(a, p.weights, p.weights_bytes, 1, 16) &&
+         p.tables_bytes == tables_bytes(p) && in_image(a, p.tables, p.tables_bytes, 1, 16) && a->scratch_bytes >= scratch_bytes;
+}
+inline const ConvParams& conv_params(const CheckArgs* a) { return *static_cast<const ConvParams*>(a->params); }
+
+}  // namespace corten

@@ -1,0 +1,3 @@
+// All packings that kernels.def names.
+#pragma once
+#include "ops/conv2d/pack.h"

@@ -1,0 +1,99 @@
+// Every conv2d row against the reference, on the host and on the core.
+#include "ops/conv2d/reference.h"
+#include "ops/conv2d/packings.h"
+#include "test/kernel_test.h"
+
+namespace corten {
+#define KERNEL(tier, fn, usable, scratch, packing) \
+  extern "C" void fn(const KernelArgs*);           \
+  extern "C" bool fn##_check(const CheckArgs*);
+#include "ops/conv2d/kernels.def"
+#undef KERNEL
+}  // namespace corten
+using namespace corten;
+using namespace corten::test;
+
+struct Case {
+  int n, in_h, in_w, in_c, out_c, groups, k_h, k_w, stride_h, stride_w, pad_t, pad_l, pad_b, pad_r, dil_h, dil_w;
+  int in_zero, out_zero, lo, hi, shift;  // shift: base of the channels' shifts
+  int weight_min;                        // -127, or -128 for weights that use the whole range
+};
+static constexpr Case kCases[] = {
+#include "ops/conv2d/cases.inc"
+};
+
+constexpr int kBytes = 40000, kChannels = 300;
+static Buffer<kBytes> g_in, g_want, g_got, g_scratch;
+static int8_t g_weights[kBytes];
+static int32_t g_bias[kChannels], g_mult[kChannels], g_shift[kChannels];
+alignas(16) static uint8_t g_image[3 * kBytes];
+
+static ConvParams params_of(const Case& c) {
+  ConvParams p = {};
+  p.n = c.n, p.in_h = c.in_h, p.in_w = c.in_w, p.in_c = c.in_c, p.out_c = c.out_c, p.groups = c.groups;
+  p.k_h = c.k_h, p.k_w = c.k_w, p.stride_h = c.stride_h, p.stride_w = c.stride_w, p.dil_h = c.dil_h, p.dil_w = c.dil_w;
+  p.pad_t = c.pad_t, p.pad_l = c.pad_l, p.in_zero = c.in_zero, p.out_zero = c.out_zero, p.lo = c.lo, p.hi = c.hi;
+  p.out_h = (c.in_h + c.pad_t + c.pad_b - (c.k_h - 1) * c.dil_h - 1) / c.stride_h + 1;
+  p.out_w = (c.in_w + c.pad_l + c.pad_r - (c.k_w - 1) * c.dil_w - 1) / c.stride_w + 1;
+  return p;
+}
+
+static void fill_source(ConvParams& p, const Case& c) {
+  const int32_t taps = conv_taps(p);
+  fill(g_weights, p.out_c * taps, c.weight_min, 127);
+  int64_t most = 0;
+  bool positive = true;
+  for (int32_t o = 0; o < p.out_c; o++) {
+    int32_t sum = 0, magnitude = 0;
+    for (int32_t k = 0; k < taps; k++) sum += g_weights[o * taps + k], magnitude += g_weights[o * taps + k] < 0 ? -g_weights[o * taps + k] : g_weights[o * taps + k];
+    g_bias[o] = random_in(-3000, 3000) - p.in_zero * sum;
+    g_mult[o] = random_in(1 << 30, 0x7fffffff), g_shift[o] = c.shift + o % 3;
+    if (o % 11 == 10) g_mult[o] = o % 2, g_shift[o] = 31;  // a dead channel
+    positive = positive && g_shift[o] >= 1;
+    const int64_t reach = int64_t(magnitude) * 128 + (g_bias[o] < 0 ? -int64_t(g_bias[o]) : g_bias[o]);
+    most = reach > most ? reach : most;
+  }
+  p.flags = (positive ? kConvShiftsPositive : 0) | (most < (1 << 30) ? kConvAcc30 : 0) | (c.weight_min >= -127 ? kConvTap127 : 0) |
+            (p.out_zero == p.lo ? kConvOutZeroIsLo : 0);
+}
+
+static void run_row(const char* name, KernelFn run, CheckFn check, ConvParams p, int32_t scratch, const ConvPacking& packing, long row) {
+  const ConvSource source = {g_weights, g_bias, g_mult, g_shift};
+  const int32_t in = p.n * p.in_h * p.in_w * p.in_c, out = p.n * p.out_h * p.out_w * p.out_c;
+  p.weights = 64, p.weights_bytes = packing.weights_bytes(p);
+  p.tables = (p.weights + p.weights_bytes + 15) / 16 * 16, p.tables_bytes = packing.tables_bytes(p);
+  const uint32_t image_bytes = p.tables + p.tables_bytes;
+  if (!expect(image_bytes <= sizeof g_image && scratch <= kBytes, name, row, "the test's buffers are too small")) return;
+  memset(g_image, 0x5A, sizeof g_image);
+  packing.pack(p, source, g_image + p.weights, g_image + p.tables);
+  expect(image_bytes == sizeof g_image || g_image[image_bytes] == 0x5A, name, row, "the packing wrote past its bytes");
+  const uint32_t sizes[] = {uint32_t(in), uint32_t(out)};
+  CheckArgs ca = {&p, sizeof p, image_bytes, sizes, 2, uint32_t(scratch)};
+  if (!expect(check(&ca), name, row, "its check refuses it")) return;
+  ca.image_bytes--;
+  expect(!check(&ca), name, row, "its check accepts an image one byte short");
+  g_got.arm(out), g_scratch.arm(scratch);
+  void* operands[] = {g_in.data(), g_got.data()};
+  const KernelArgs ka = {&p, g_image, operands, g_scratch.data()};
+  run(&ka);
+  expect(g_got.intact(), name, row, "wrote outside its output");
+  expect(g_scratch.intact(), name, row, "wrote outside its scratch");
+  expect_equal(name, row, g_want.s8(), g_got.s8(), out);
+}
+
+int main() {
+  for (const Case& c : kCases) {
+    const long row = &c - kCases;
+    ConvParams p = params_of(c);
+    const int32_t in = p.n * p.in_h * p.in_w * p.in_c, out = p.n * p.out_h * p.out_w * p.out_c;
+    if (!expect(in <= kBytes && out <= kBytes && p.out_c <= kChannels && p.out_c * conv_taps(p) <= kBytes, "conv2d", row, "case too large")) continue;
+    fill_source(p, c);
+    fill(g_in.s8(), in, row % 3 == 2 ? -20 : -128, 127);
+    conv2d_reference(p, {g_weights, g_bias, g_mult, g_shift}, g_in.s8(), g_want.s8());
+#define KERNEL(tier, fn, usable, scratch, packing) \
+  if (Tier::tier <= kTier && (usable)) run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row);
+#include "ops/conv2d/kernels.def"
+#undef KERNEL
+  }
+  return report();
+}

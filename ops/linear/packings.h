@@ -1,0 +1,3 @@
+// All packings that kernels.def names.
+#pragma once
+#include "ops/linear/pack.h"
