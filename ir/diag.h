@@ -1,0 +1,47 @@
+// Located errors. A pass throws Error for one node; the pipeline collects them and stops after the pass that had any.
+#pragma once
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace corten {
+
+// A place in the user's Python: the innermost frame of the exported stack_trace that is not PyTorch's own.
+struct Location {
+  std::string file;      // as exported
+  int line = 0;          // 0: unknown
+  std::string function;  // "forward"
+  std::string text;      // the source line, stripped
+  std::string module;    // path of the nn.Module, "layers.0.conv"
+};
+
+enum class Severity { error, warning, note };
+
+struct Diag {
+  Severity severity = Severity::error;
+  std::string message;  // what is wrong, with the values
+  std::string help;     // what to do
+  std::string subject;  // the .pt2, .npz or .corten file
+  std::string node;     // node in the graph, "" if none
+  std::string aten;     // its ATen op, "" if none
+  Location where;
+};
+
+// "error: message\n  --> model.py:12 in forward: self.conv(x)\n  node ..., aten ...\n  help: ..."
+std::string to_text(const Diag&);
+
+struct Error : std::runtime_error {
+  explicit Error(std::string message, std::string help = {}) : std::runtime_error(message) {
+    diag.message = std::move(message), diag.help = std::move(help);
+  }
+  explicit Error(Diag d) : std::runtime_error(d.message), diag(std::move(d)) {}
+  Diag diag;
+};
+
+// What a pass that met several errors throws.
+struct Errors : std::runtime_error {
+  explicit Errors(std::vector<Diag> d) : std::runtime_error(d.empty() ? "" : d[0].message), diags(std::move(d)) {}
+  std::vector<Diag> diags;
+};
+
+}  // namespace corten

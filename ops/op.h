@@ -1,0 +1,168 @@
+// What an operator tells the compiler about itself. The only thing passes and operators share.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+#include "runtime/kernel.h"
+#include "runtime/tier.h"
+
+namespace corten {
+
+// ---- legalize: from ATen to operators -------------------------------------------------------------------------------
+
+// What an operator's claim works with: reads one ATen node, emits operators in its place.
+class Legalizer {
+ public:
+  Legalizer(Graph& graph, const Node& node, std::vector<Node>& emitted) : g(graph), n(node), emitted_(emitted) {}
+  Graph& g;
+  const Node& n;
+
+  ValueId tensor(std::string_view argument) const;           // required; fails with a located message
+  ValueId optional_tensor(std::string_view argument) const;  // or kNone
+  std::vector<ValueId> tensors(std::string_view argument) const;
+  const Shape& shape(ValueId v) const { return g[v].shape; }
+  int dim(int64_t d, int rank) const;                        // negative dims wrapped, range checked
+  // A constant operand's data; fails where it is computed at run time.
+  const Tensor& constant(ValueId v, std::string_view what) const;
+  std::vector<float> floats(ValueId v, std::string_view what) const;
+
+  // Adds a node; returns its (first) output, whose shape the operator's `infer` gives.
+  ValueId emit(std::string op, std::vector<ValueId> in, std::map<std::string, Attr> attrs = {}, int outputs = 1);
+  ValueId emit_constant(std::string name, Shape shape, const std::vector<float>& data);
+  void result(ValueId v, int output = 0);                    // what stands for the ATen node's output
+  ValueId result_of(int output) const { return output < int(results_.size()) ? results_[size_t(output)] : kNone; }
+  [[noreturn]] void fail(std::string message, std::string help = {}) const { corten::fail(g, n, std::move(message), std::move(help)); }
+
+ private:
+  std::vector<Node>& emitted_;
+  std::vector<ValueId> results_;
+};
+
+struct Claim {
+  std::string_view aten;           // "aten.conv2d.default"
+  void (*legalize)(Legalizer&);
+};
+
+// ---- quantise -----------------------------------------------------------------------------------------------------------
+
+// Where an output's scale comes from when none is given.
+enum class QuantRule {
+  observed,    // its own range over the calibration data
+  same,        // that of the first operand: data movement, max pooling, clamps of int8
+  shared,      // one scale for all operands and the output (concat)
+  fixed,       // Op::fixed_quant
+};
+
+// ---- layout ------------------------------------------------------------------------------------------------------------
+
+enum class LayoutRule {
+  channels_last,  // rank 3 or 4, (N, C, ...) -> (N, ..., C) for operand 0 and the output
+  elementwise,    // any order, the same for all operands and the output; Op::permute rewrites dims in attributes
+  row_major,      // PyTorch's order only (view, linear)
+  permutation,    // a transpose: attrs["perm"]
+};
+
+// ---- lowering to a step -------------------------------------------------------------------------------------------------
+
+struct KernelRow {
+  Tier tier;
+  std::string_view function;
+  uint32_t id;
+};
+
+// A constant of a step; `offset_field` is where in the params its image offset is written (uint32).
+struct Blob {
+  std::vector<uint8_t> bytes;
+  uint32_t offset_field;
+};
+
+// One step, chosen and packed for a tier.
+struct Lowered {
+  std::string_view kernel;           // function name; empty: the output aliases operand 0 (views)
+  std::vector<uint8_t> params;
+  std::vector<Blob> blobs;
+  uint32_t scratch_bytes = 0;
+  int64_t macs = 0;
+};
+
+struct LowerArgs {
+  const Graph& g;
+  const Node& n;
+  Tier tier;
+};
+
+// ---- float execution -----------------------------------------------------------------------------------------------------
+
+// Operands and results in PyTorch's order, float32, contiguous. Constants are operands like any other.
+struct EvalArgs {
+  const Graph& g;
+  const Node& n;
+  std::span<const float* const> in;  // nullptr for an absent optional
+  std::span<float* const> out;
+};
+
+// Half-open facts other operators may hand over.
+struct Clamp { double lo, hi; };                               // in real units; infinities allowed
+struct Affine { std::vector<float> scale, shift; };            // y = x * scale[c] + shift[c], c = dim 1 of PyTorch's order (dim -1 for linear)
+struct Padding { std::vector<int64_t> before, after; };        // zeros, per dim
+
+struct Op {
+  std::string_view name;
+  std::span<const Claim> claims;
+  // Sets shape and dtype of the outputs from operands and attributes, in whatever order the operands are (see docs/ir.md:
+  // attrs["layout"] == "nhwc" after the layout pass for channels_last operators).
+  void (*infer)(Graph&, Node&) = nullptr;
+  void (*eval)(const EvalArgs&) = nullptr;
+  // Replaces float constants (weights, bias) by quantised ones, given operand 0's and the output's scales. Null: the quantize pass
+  // quantises a float constant operand per tensor over its own range.
+  void (*quantise_constants)(Graph&, Node&) = nullptr;
+  // Picks the first usable row at or below the tier and packs; operands are int8 with quant, shapes physical.
+  Lowered (*lower)(const LowerArgs&) = nullptr;
+  LayoutRule layout = LayoutRule::elementwise;
+  QuantRule quant = QuantRule::observed;
+  Quant (*fixed_quant)(const Node&) = nullptr;
+  void (*permute)(Node&, const std::vector<int>& perm) = nullptr;      // elementwise ops with dims in attributes
+  std::span<const KernelRow> kernels;
+  bool alias = false;              // output is operand 0's bytes
+  bool in_place = false;           // output may overwrite operand 0 when it dies here (same element count)
+  // Traits. as_*: this node is just that. absorb_*: take that in, or say no.
+  std::optional<Clamp> (*as_clamp)(const Node&) = nullptr;
+  std::optional<Affine> (*as_affine)(const Graph&, const Node&) = nullptr;
+  std::optional<Padding> (*as_padding)(const Graph&, const Node&) = nullptr;
+  bool (*absorb_clamp)(Graph&, Node&, Clamp) = nullptr;
+  bool (*absorb_affine)(Graph&, Node&, const Affine&) = nullptr;
+  bool (*absorb_padding)(Graph&, Node&, const Padding&) = nullptr;
+  // Operand 0's last dimension arrives in another order: element j is what element index[j] was. (flatten after a spatial map)
+  bool (*absorb_order)(Graph&, Node&, const std::vector<int64_t>& index) = nullptr;
+};
+
+std::span<const Op* const> all_ops();
+const Op* find_op(std::string_view name);       // nullptr if none
+const Op& op_of(const Node&);                   // the node's operator; a bug if it has none
+
+// All kernels, for the host's runtime: rows of every tier.
+std::span<const KernelEntry> all_kernels();
+
+// Real ratio -> (mult, shift) of runtime/fixed.h, nearest; ratio in [0, 2^30].
+struct Multiplier { int32_t mult, shift; };
+Multiplier multiplier(double ratio);
+// A clamp in real units -> quantised bounds under q, within [q.lo, q.hi].
+void quantised_clamp(const Quant& q, Clamp c, int& lo, int& hi);
+int32_t quantise_value(double real, const Quant& q);  // round half to even, as PyTorch does, clamped
+
+// Small helpers for op.cc files.
+template <class T>
+std::vector<uint8_t> bytes_of(const T& v) {
+  const auto* p = reinterpret_cast<const uint8_t*>(&v);
+  return {p, p + sizeof v};
+}
+const Quant& quant_of(const Graph&, ValueId, const Node&);  // fails with a located message where a scale is missing
+const KernelRow* row_named(std::span<const KernelRow>, std::string_view);
+
+}  // namespace corten
