@@ -54,9 +54,8 @@ struct Claim {
 // Where an output's scale comes from when none is given.
 enum class QuantRule {
   observed,    // its own range over the calibration data
-  same,        // that of the first operand: data movement, max pooling, clamps of int8
-  shared,      // one scale for all operands and the output (concat)
-  fixed,       // Op::fixed_quant
+  same,        // operand 0 and the outputs share one scale, over the union of their ranges: data movement, max pooling
+  shared,      // all operands and the output share one scale (concat)
 };
 
 // ---- layout ------------------------------------------------------------------------------------------------------------
@@ -110,6 +109,7 @@ struct EvalArgs {
 // Half-open facts other operators may hand over.
 struct Clamp { double lo, hi; };                               // in real units; infinities allowed
 struct Affine { std::vector<float> scale, shift; };            // y = x * scale[c] + shift[c], c = dim 1 of PyTorch's order (dim -1 for linear)
+struct Unary { std::vector<std::string> fns; std::vector<double> args; };  // stages in order, two args each; see ops/lut/op.cc
 struct Padding { std::vector<int64_t> before, after; };        // zeros, per dim
 
 struct Op {
@@ -126,7 +126,7 @@ struct Op {
   Lowered (*lower)(const LowerArgs&) = nullptr;
   LayoutRule layout = LayoutRule::elementwise;
   QuantRule quant = QuantRule::observed;
-  Quant (*fixed_quant)(const Node&) = nullptr;
+  std::optional<Quant> (*fixed_quant)(const Node&) = nullptr;          // goes before the rule: softmax, sigmoid, tanh
   void (*permute)(Node&, const std::vector<int>& perm) = nullptr;      // elementwise ops with dims in attributes
   std::span<const KernelRow> kernels;
   bool alias = false;              // output is operand 0's bytes
@@ -135,6 +135,8 @@ struct Op {
   std::optional<Clamp> (*as_clamp)(const Node&) = nullptr;
   std::optional<Affine> (*as_affine)(const Graph&, const Node&) = nullptr;
   std::optional<Padding> (*as_padding)(const Graph&, const Node&) = nullptr;
+  std::optional<Unary> (*as_unary)(const Node&) = nullptr;
+  bool (*absorb_unary)(Graph&, Node&, const Unary&) = nullptr;
   bool (*absorb_clamp)(Graph&, Node&, Clamp) = nullptr;
   bool (*absorb_affine)(Graph&, Node&, const Affine&) = nullptr;
   bool (*absorb_padding)(Graph&, Node&, const Padding&) = nullptr;
