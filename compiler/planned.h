@@ -20,6 +20,7 @@ struct PlannedStep {
   Location where;
   Lowered lowered;
   std::vector<Place> operands;  // inputs, then outputs
+  uint32_t outputs = 1;         // how many of them are outputs
   uint32_t scratch_offset = 0;  // arena offset, 16-aligned; lowered.scratch_bytes of it
 };
 

@@ -10,7 +10,7 @@ typedef enum corten_status {
   CORTEN_BAD_VERSION,      // image made by another format version: compile again
   CORTEN_BAD_SIZE,         // fewer bytes given than the image says it has
   CORTEN_BAD_CRC,          // image damaged: its CRC-32 does not match
-  CORTEN_BAD_TIER,         // image compiled for another kernel tier than this build
+  CORTEN_BAD_TIER,         // image compiled for a kernel tier that this build does not have
   CORTEN_BAD_IMAGE,        // an offset, size or parameter inside the image does not hold
   CORTEN_NO_KERNEL,        // a kernel the image needs is not in the table given
   CORTEN_ARENA_TOO_SMALL,  // see corten_model.arena_needed and .arena_given, both in bytes

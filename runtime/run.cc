@@ -1,0 +1,71 @@
+// Running a verified image, step by step.
+#include "runtime/lookup.h"
+
+namespace corten {
+
+static void* resolve(const corten_model* m, uint32_t where) {
+  return static_cast<uint8_t*>(m->memory[memory_of(where)].base) + offset_of(where);
+}
+
+static corten_status fill_tensor(const corten_model* m, uint32_t index, corten_tensor* t) {
+  const ImageIo& io = image_at<ImageIo>(m->memory[0].base, header_of(m).io)[index];
+  t->data = resolve(m, io.where);
+  t->bytes = io.bytes;
+  t->name = image_string(m->memory[0].base, io.name);
+  t->type = io.type, t->rank = io.rank;
+  t->perm = io.perm, t->shape = io.shape;
+  for (uint32_t d = 0; d < kMaxRank; d++) t->dims[d] = d < io.rank ? io.shape[io.perm[d]] : 0;
+  t->scale = io.scale32, t->zero = io.zero;
+  return CORTEN_OK;
+}
+
+}  // namespace corten
+using namespace corten;
+
+extern "C" {
+
+uint32_t corten_inputs(const corten_model* m) { return m && m->ready ? header_of(m).inputs : 0; }
+uint32_t corten_outputs(const corten_model* m) { return m && m->ready ? header_of(m).outputs : 0; }
+
+corten_status corten_input(const corten_model* m, uint32_t index, corten_tensor* t) {
+  if (!m || !t) return CORTEN_BAD_ARGUMENT;
+  if (!m->ready) return CORTEN_NOT_READY;
+  return index < header_of(m).inputs ? fill_tensor(m, index, t) : CORTEN_BAD_ARGUMENT;
+}
+
+corten_status corten_output(const corten_model* m, uint32_t index, corten_tensor* t) {
+  if (!m || !t) return CORTEN_BAD_ARGUMENT;
+  if (!m->ready) return CORTEN_NOT_READY;
+  const ImageHeader& h = header_of(m);
+  return index < h.outputs ? fill_tensor(m, h.inputs + index, t) : CORTEN_BAD_ARGUMENT;
+}
+
+corten_status corten_reset_state(corten_model* m) {
+  if (!m) return CORTEN_BAD_ARGUMENT;
+  if (!m->ready) return CORTEN_NOT_READY;
+  const ImageHeader& h = header_of(m);
+  const ImageState* state = image_at<ImageState>(&h, h.state_table);
+  for (uint32_t i = 0; i < h.states; i++)
+    __builtin_memcpy(resolve(m, state[i].where), image_at<void>(&h, state[i].start), state[i].bytes);
+  return CORTEN_OK;
+}
+
+corten_status corten_run(corten_model* m) {
+  if (!m) return CORTEN_BAD_ARGUMENT;
+  if (!m->ready) return CORTEN_NOT_READY;
+  const ImageHeader& h = header_of(m);
+  const uint8_t* image = image_at<uint8_t>(&h, 0);
+  const ImageStep* step = image_at<ImageStep>(image, h.step_table);
+  void* operand[kMaxOperands];
+  for (uint32_t i = 0; i < h.steps; i++, step++) {
+    const ImageOperand* o = image_at<ImageOperand>(image, step->operands);
+    const uint32_t operands = step->inputs + step->outputs;
+    for (uint32_t k = 0; k < operands; k++) operand[k] = resolve(m, o[k].where);
+    const KernelArgs args = {image + step->params, image, operand, step->scratch_bytes ? resolve(m, step->scratch) : nullptr};
+    find_kernel(m, step->kernel)->run(&args);
+    if (m->tracer) m->tracer(m->tracer_context, m, i);
+  }
+  return CORTEN_OK;
+}
+
+}  // extern "C"
