@@ -1,0 +1,58 @@
+// add: a_coef * a + b_coef * b, broadcast; sub, and rsub of two tensors, too. With a number it is a table (lut).
+#include "ops/legal.h"
+
+namespace corten {
+namespace {
+
+// out = self * self_coef + other * other_coef
+void combine(Legalizer& l, double self_coef, double other_coef) {
+  const Operand self = scalar_or_tensor(l, "self"), other = scalar_or_tensor(l, "other");
+  if (self.is_number() && other.is_number()) {  // constants: folded
+    result_stages(l, l.tensor("self"), Stages().times(self_coef).plus(other.number * other_coef));
+  } else if (other.is_number()) {
+    result_stages(l, self.value, Stages().times(self_coef).plus(other.number * other_coef));
+  } else if (self.is_number()) {
+    result_stages(l, other.value, Stages().times(other_coef).plus(self.number * self_coef));
+  } else {
+    const size_t rank = std::max(l.shape(self.value).size(), l.shape(other.value).size());
+    const ValueId a = with_rank(l, self.value, rank), b = with_rank(l, other.value, rank);
+    l.result(l.emit("add", {a, b}, {{"a_coef", self_coef}, {"b_coef", other_coef}}));
+  }
+}
+
+void add(Legalizer& l) { combine(l, 1, l.n.real("alpha", 1)); }
+void sub(Legalizer& l) { combine(l, 1, -l.n.real("alpha", 1)); }
+void rsub(Legalizer& l) { combine(l, -l.n.real("alpha", 1), 1); }
+
+constexpr Claim kClaims[] = {
+    {"aten.add.Tensor", add},   {"aten.add_.Tensor", add},  {"aten.add.Scalar", add}, {"aten.add_.Scalar", add},
+    {"aten.sub.Tensor", sub},   {"aten.sub_.Tensor", sub},  {"aten.sub.Scalar", sub}, {"aten.sub_.Scalar", sub},
+    {"aten.rsub.Scalar", rsub}, {"aten.rsub.Tensor", rsub},
+};
+
+void infer(Graph& g, Node& n) { g[n.out[0]].shape = broadcast_shape(g, n); }
+
+void eval(const EvalArgs& e) {
+  const float a_coef = float(e.n.real("a_coef", 1)), b_coef = float(e.n.real("b_coef", 1));
+  broadcast_eval(e, [=](float a, float b) { return a_coef * a + b_coef * b; });
+}
+
+void permute(Node&, const std::vector<int>&) {}
+
+}  // namespace
+
+extern const Op op_add;
+const Op op_add = {
+    .name = "add",
+    .claims = kClaims,
+    .infer = infer,
+    .eval = eval,
+    .layout = LayoutRule::elementwise,
+    .quant = QuantRule::observed,
+    .permute = permute,
+    .kernels = {},
+    .in_place = true,
+    .absorb_clamp = absorb_clamp_attrs,
+};
+
+}  // namespace corten
