@@ -1,0 +1,310 @@
+// lut: any function of one value, as stages in a row: attrs fns (names) and args (two numbers per stage). One 256-entry table on
+// the core, so a change of scale is a lut without stages. functions.h lists the stages.
+#include "ops/legal.h"
+#include "ops/lut/functions.h"
+
+namespace corten {
+namespace {
+
+// ---- claims -----------------------------------------------------------------------------------------------------------------
+
+ValueId input(const Legalizer& l) {
+  const ValueId v = l.optional_tensor("self");
+  return v != kNone ? v : l.tensor("input");
+}
+
+void unary(Legalizer& l, std::string fn, double a = 0, double b = 0) {
+  result_stages(l, input(l), Stages().add(std::move(fn), a, b));
+}
+
+// One-line claims, named after ATen.
+#define UNARY(claim, ...) \
+  void claim(Legalizer& l) { unary(l, __VA_ARGS__); }
+UNARY(relu, "clamp", 0, kInfinity)
+UNARY(relu6, "clamp", 0, 6)
+UNARY(hardtanh, "clamp", l.n.real("min_val", -1), l.n.real("max_val", 1))
+UNARY(leaky_relu, "leaky_relu", l.n.real("negative_slope", 0.01))
+UNARY(selu, "elu", 1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
+UNARY(celu, "celu", l.n.real("alpha", 1))
+UNARY(silu, "silu")
+UNARY(mish, "mish")
+UNARY(hardswish, "hardswish")
+UNARY(hardsigmoid, "hardsigmoid")
+UNARY(sigmoid, "sigmoid")
+UNARY(log_sigmoid, "logsigmoid")
+UNARY(tanh_, "tanh")
+UNARY(softplus, "softplus", l.n.real("beta", 1), l.n.real("threshold", 20))
+UNARY(softsign, "softsign")
+UNARY(hardshrink, "hardshrink", l.n.real("lambd", 0.5))
+UNARY(softshrink, "softshrink", l.n.real("lambd", 0.5))
+UNARY(threshold, "threshold", l.n.real("threshold"), l.n.real("value"))
+UNARY(exp_, "exp")
+UNARY(expm1_, "expm1")
+UNARY(log_, "log")
+UNARY(log1p_, "log1p")
+UNARY(log2_, "log2")
+UNARY(log10_, "log10")
+UNARY(sqrt_, "sqrt")
+UNARY(rsqrt, "rsqrt")
+UNARY(reciprocal, "reciprocal")
+UNARY(abs_, "abs")
+UNARY(neg, "mul_scalar", -1)
+UNARY(square, "square")
+UNARY(sin_, "sin")
+UNARY(cos_, "cos")
+UNARY(erf_, "erf")
+UNARY(floor_, "floor")
+UNARY(ceil_, "ceil")
+UNARY(trunc_, "trunc")
+UNARY(sign, "sign")
+#undef UNARY
+
+void round_(Legalizer& l) {
+  if (l.n.integer("decimals") != 0) l.fail("round with decimals is not supported", "multiply, round and divide");
+  unary(l, "round");
+}
+
+void gelu(Legalizer& l) {
+  const std::string form = l.n.text("approximate", "none");
+  if (form != "none" && form != "tanh") l.fail("gelu has no form '" + form + "'");
+  unary(l, form == "none" ? "gelu" : "gelu_tanh");
+}
+
+// elu(x) = scale * (x > 0 ? x : alpha * (exp(input_scale * x) - 1)), in terms of the stage on input_scale * x.
+void elu(Legalizer& l) {
+  const double alpha = l.n.real("alpha", 1), scale = l.n.real("scale", 1), input_scale = l.n.real("input_scale", 1);
+  if (!(input_scale > 0)) l.fail("elu with an input scale that is not positive is not supported");
+  result_stages(l, input(l), Stages().times(input_scale).add("elu", alpha * input_scale, scale / input_scale));
+}
+
+// clamp, clamp_min, clamp_max, maximum and minimum with a number.
+void clamp_to(Legalizer& l, ValueId x, double lo, double hi) { result_stages(l, x, Stages().add("clamp", lo, hi)); }
+
+double bound(const Legalizer& l, std::string_view name, double missing) {
+  if (l.optional_tensor(name) == kNone) return l.n.real(name, missing);
+  const Operand o = scalar_or_tensor(l, name);
+  if (!o.is_number())
+    l.fail("the bound '" + std::string(name) + "' of " + l.n.aten + " is a tensor",
+           "bounds have to be numbers or constants of one element");
+  return o.number;
+}
+
+void clamp(Legalizer& l) {
+  double lo = bound(l, "min", -kInfinity);
+  const double hi = bound(l, "max", kInfinity);
+  lo = std::min(lo, hi);  // PyTorch: the upper bound wins
+  clamp_to(l, input(l), lo, hi);
+}
+
+void extreme(Legalizer& l, bool larger) {
+  const Operand self = scalar_or_tensor(l, "self"), other = scalar_or_tensor(l, "other");
+  if (!self.is_number() && !other.is_number())
+    l.fail(l.n.aten + " of two tensors computed at run time is not supported",
+           larger ? "write relu(a - b) + b" : "write a - relu(a - b)");
+  const double limit = other.is_number() ? other.number : self.number;
+  const ValueId x = other.is_number() ? l.tensor("self") : other.value;
+  clamp_to(l, x, larger ? limit : -kInfinity, larger ? kInfinity : limit);
+}
+void maximum(Legalizer& l) { extreme(l, true); }
+void minimum(Legalizer& l) { extreme(l, false); }
+
+Stages power(double exponent) {
+  if (exponent == 1) return {};
+  if (exponent == 2) return Stages().add("square");
+  if (exponent == 0.5) return Stages().add("sqrt");
+  if (exponent == -1) return Stages().add("reciprocal");
+  if (exponent == -0.5) return Stages().add("rsqrt");
+  return Stages().add("pow", exponent);
+}
+
+void pow_(Legalizer& l) {
+  const Operand base = scalar_or_tensor(l, "self"), exponent = scalar_or_tensor(l, "exponent");
+  if (exponent.is_number()) return result_stages(l, l.tensor("self"), power(exponent.number));
+  if (!base.is_number())
+    l.fail("pow with an exponent computed at run time is not supported", "the exponent or the base has to be a number");
+  if (!(base.number > 0))
+    l.fail("pow with the base " + std::to_string(base.number) + " is not supported", "the base has to be positive");
+  result_stages(l, exponent.value, Stages().times(std::log(base.number)).add("exp"));
+}
+
+// One slope: a table. One per channel: max(x, 0) + slope * min(x, 0).
+void prelu(Legalizer& l) {
+  const ValueId x = input(l);
+  const std::vector<float> slope = l.floats(l.tensor("weight"), "slope of prelu");
+  if (slope.size() == 1) return result_stages(l, x, Stages().add("leaky_relu", slope[0]));
+  const Shape& s = l.shape(x);
+  if (s.size() < 2 || s[1] != int64_t(slope.size()))
+    l.fail("prelu has " + std::to_string(slope.size()) + " slopes for a tensor of shape " + to_text(s));
+  Shape per_channel(s.size(), 1);
+  per_channel[1] = s[1];
+  const ValueId positive = emit_stages(l, x, Stages().add("clamp", 0, kInfinity));
+  const ValueId negative = emit_stages(l, x, Stages().add("clamp", -kInfinity, 0));
+  const ValueId scaled = l.emit("mul", {negative, l.emit_constant("slope", per_channel, slope)});
+  l.result(l.emit("add", {positive, scaled}));
+}
+
+#define BOTH(name, claim) \
+  {"aten." name ".default", claim}, { "aten." name "_.default", claim }
+constexpr Claim kClaims[] = {
+    BOTH("relu", relu),
+    BOTH("relu6", relu6),
+    BOTH("hardtanh", hardtanh),
+    BOTH("leaky_relu", leaky_relu),
+    BOTH("elu", elu),
+    BOTH("selu", selu),
+    BOTH("celu", celu),
+    BOTH("gelu", gelu),
+    BOTH("silu", silu),
+    BOTH("mish", mish),
+    BOTH("hardswish", hardswish),
+    BOTH("hardsigmoid", hardsigmoid),
+    BOTH("sigmoid", sigmoid),
+    BOTH("tanh", tanh_),
+    BOTH("exp", exp_),
+    BOTH("expm1", expm1_),
+    BOTH("log", log_),
+    BOTH("log1p", log1p_),
+    BOTH("log2", log2_),
+    BOTH("log10", log10_),
+    BOTH("sqrt", sqrt_),
+    BOTH("rsqrt", rsqrt),
+    BOTH("reciprocal", reciprocal),
+    BOTH("abs", abs_),
+    BOTH("neg", neg),
+    BOTH("square", square),
+    BOTH("sin", sin_),
+    BOTH("cos", cos_),
+    BOTH("erf", erf_),
+    BOTH("floor", floor_),
+    BOTH("ceil", ceil_),
+    BOTH("trunc", trunc_),
+    BOTH("round", round_),
+    BOTH("sign", sign),
+    BOTH("clamp", clamp),
+    BOTH("clamp_min", clamp),
+    BOTH("clamp_max", clamp),
+    BOTH("threshold", threshold),
+    {"aten.round.decimals", round_},
+    {"aten.clamp.Tensor", clamp},
+    {"aten.clamp_min.Tensor", clamp},
+    {"aten.clamp_max.Tensor", clamp},
+    {"aten.log_sigmoid.default", log_sigmoid},
+    {"aten.log_sigmoid_forward.default", log_sigmoid},
+    {"aten.softplus.default", softplus},
+    {"aten.softsign.default", softsign},
+    {"aten.hardshrink.default", hardshrink},
+    {"aten.softshrink.default", softshrink},
+    {"aten.maximum.default", maximum},
+    {"aten.minimum.default", minimum},
+    {"aten.max.other", maximum},
+    {"aten.min.other", minimum},
+    {"aten.pow.Tensor_Scalar", pow_},
+    {"aten.pow_.Scalar", pow_},
+    {"aten.pow.Scalar", pow_},
+    {"aten.pow.Tensor_Tensor", pow_},
+    {"aten.prelu.default", prelu},
+    {"aten._prelu_kernel.default", prelu},
+};
+#undef BOTH
+
+// ---- shape and float execution ------------------------------------------------------------------------------------------------
+
+void infer(Graph& g, Node& n) {
+  const std::vector<std::string> fns = n.texts("fns");
+  if (n.reals("args").size() != 2 * fns.size()) fail(g, n, "lut needs two numbers in args for each stage in fns");
+  for (const std::string& fn : fns)
+    if (!lut_function(fn)) fail(g, n, "lut has no stage '" + fn + "'");
+  g[n.out[0]].shape = g[n.in[0]].shape;
+}
+
+void eval(const EvalArgs& e) {
+  constexpr int64_t kBlock = 1024;  // all stages on a block while it is near
+  const std::vector<std::string> fns = e.n.texts("fns");
+  const std::vector<double> args = e.n.reals("args");
+  const int64_t count = elements(e.g[e.n.out[0]].shape);
+  for (int64_t at = 0; at < count; at += kBlock) {
+    const int64_t n = std::min(kBlock, count - at);
+    float* y = e.out[0] + at;
+    std::copy_n(e.in[0] + at, n, y);
+    for (size_t s = 0; s < fns.size(); s++) lut_function(fns[s])->on_floats(y, n, float(args[2 * s]), float(args[2 * s + 1]));
+  }
+}
+
+// ---- traits ---------------------------------------------------------------------------------------------------------------------
+
+std::optional<Unary> as_unary(const Node& n) { return Unary{n.texts("fns"), n.reals("args")}; }
+
+std::optional<Clamp> as_clamp(const Node& n) {
+  const std::vector<std::string> fns = n.texts("fns");
+  const std::vector<double> args = n.reals("args");
+  if (fns.empty()) return std::nullopt;
+  Clamp all = {-kInfinity, kInfinity};
+  for (size_t s = 0; s < fns.size(); s++) {
+    if (fns[s] != "clamp") return std::nullopt;
+    all = chained(all, {args[2 * s], args[2 * s + 1]});
+  }
+  return all;
+}
+
+// One factor and term for all channels, dim 1.
+std::optional<Affine> as_affine(const Graph& g, const Node& n) {
+  const std::vector<std::string> fns = n.texts("fns");
+  const std::vector<double> args = n.reals("args");
+  const Shape& shape = g[n.in[0]].shape;
+  if (fns.empty() || shape.size() < 2) return std::nullopt;
+  double scale = 1, shift = 0;
+  for (size_t s = 0; s < fns.size(); s++) {
+    if (fns[s] == "mul_scalar") {
+      scale *= args[2 * s], shift *= args[2 * s];
+    } else if (fns[s] == "add_scalar") {
+      shift += args[2 * s];
+    } else {
+      return std::nullopt;
+    }
+  }
+  return Affine{std::vector<float>(size_t(shape[1]), float(scale)), std::vector<float>(size_t(shape[1]), float(shift))};
+}
+
+bool absorb_unary(Graph&, Node& n, const Unary& u) {
+  std::vector<std::string> fns = n.texts("fns");
+  std::vector<double> args = n.reals("args");
+  fns.insert(fns.end(), u.fns.begin(), u.fns.end());
+  args.insert(args.end(), u.args.begin(), u.args.end());
+  n.attrs["fns"] = std::move(fns), n.attrs["args"] = std::move(args);
+  return true;
+}
+
+bool absorb_clamp(Graph& g, Node& n, Clamp c) { return absorb_unary(g, n, {{"clamp"}, {c.lo, c.hi}}); }
+
+std::optional<Quant> fixed_quant(const Node& n) {
+  const std::vector<std::string> fns = n.texts("fns");
+  if (fns.empty()) return std::nullopt;
+  if (fns.back() == "sigmoid" || fns.back() == "hardsigmoid") return Quant{{1.0 / 256}, {-128}};
+  if (fns.back() == "tanh") return Quant{{1.0 / 128}, {0}};
+  return std::nullopt;
+}
+
+void permute(Node&, const std::vector<int>&) {}
+
+}  // namespace
+
+extern const Op op_lut;
+const Op op_lut = {
+    .name = "lut",
+    .claims = kClaims,
+    .infer = infer,
+    .eval = eval,
+    .layout = LayoutRule::elementwise,
+    .quant = QuantRule::observed,
+    .fixed_quant = fixed_quant,
+    .permute = permute,
+    .kernels = {},
+    .in_place = true,
+    .as_clamp = as_clamp,
+    .as_affine = as_affine,
+    .as_unary = as_unary,
+    .absorb_unary = absorb_unary,
+    .absorb_clamp = absorb_clamp,
+};
+
+}  // namespace corten
