@@ -24,16 +24,26 @@ std::string to_text(const Shape& shape) {
 
 std::string_view to_text(DType t) {
   switch (t) {
-    case DType::f32: return "f32";
-    case DType::i8: return "i8";
-    case DType::i32: return "i32";
-    case DType::i64: return "i64";
-    case DType::u8: return "u8";
-    case DType::i16: return "i16";
-    case DType::b8: return "b8";
-    case DType::f64: return "f64";
-    case DType::f16: return "f16";
-    case DType::bf16: return "bf16";
+    case DType::f32:
+      return "f32";
+    case DType::i8:
+      return "i8";
+    case DType::i32:
+      return "i32";
+    case DType::i64:
+      return "i64";
+    case DType::u8:
+      return "u8";
+    case DType::i16:
+      return "i16";
+    case DType::b8:
+      return "b8";
+    case DType::f64:
+      return "f64";
+    case DType::f16:
+      return "f16";
+    case DType::bf16:
+      return "bf16";
   }
   return "?";
 }
@@ -42,14 +52,18 @@ int size_of(DType t) {
   switch (t) {
     case DType::i8:
     case DType::u8:
-    case DType::b8: return 1;
+    case DType::b8:
+      return 1;
     case DType::i16:
     case DType::f16:
-    case DType::bf16: return 2;
+    case DType::bf16:
+      return 2;
     case DType::f32:
-    case DType::i32: return 4;
+    case DType::i32:
+      return 4;
     case DType::i64:
-    case DType::f64: return 8;
+    case DType::f64:
+      return 8;
   }
   return 0;
 }
@@ -65,7 +79,7 @@ std::shared_ptr<Tensor> make_tensor(DType dtype, Shape shape) {
 }
 
 std::shared_ptr<Tensor> make_tensor(Shape shape, const std::vector<float>& data) {
-  if (int64_t(data.size()) != elements(shape)) throw std::logic_error("make_tensor: data does not fill the shape " + to_text(shape));
+  if (int64_t(data.size()) != elements(shape)) throw std::logic_error("make_tensor: data does not fill " + to_text(shape));
   auto t = make_tensor(DType::f32, std::move(shape));
   if (!data.empty()) memcpy(t->bytes.data(), data.data(), t->bytes.size());
   return t;
@@ -160,7 +174,9 @@ namespace {
 
 // Values print by name, so names must differ: "x", "x_2", "x_3" ...
 std::string unused_name(const std::vector<Value>& values, std::string name) {
-  auto taken = [&](const std::string& s) { return std::any_of(values.begin(), values.end(), [&](const Value& v) { return v.name == s; }); };
+  auto taken = [&](const std::string& s) {
+    return std::any_of(values.begin(), values.end(), [&](const Value& v) { return v.name == s; });
+  };
   if (name.empty()) name = "v";
   if (!taken(name)) return name;
   for (int i = 2;; i++) {
