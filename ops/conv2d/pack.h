@@ -35,6 +35,9 @@ inline bool conv_check(const CheckArgs* a, uint32_t weights_bytes(const ConvPara
   const uint64_t in = uint64_t(p.n) * p.in_h * p.in_w * p.in_c, out = uint64_t(p.n) * p.out_h * p.out_w * p.out_c;
   const uint64_t weights = uint64_t(p.out_c) * p.k_h * p.k_w * uint32_t(conv_group_in(p));
   if (in != a->operand_bytes[0] || out != a->operand_bytes[1] || weights > a->image_bytes) return false;
+  const uint64_t reach_y = uint64_t(p.out_h) * p.stride_h + uint64_t(p.k_h) * p.dil_h;
+  const uint64_t reach_x = uint64_t(p.out_w) * p.stride_w + uint64_t(p.k_w) * p.dil_w;
+  if (reach_y > 0x3fffffff || reach_x > 0x3fffffff || in > 0x7fffffff || out > 0x7fffffff) return false;
   return p.weights_bytes == weights_bytes(p) && in_image(a, p.weights, p.weights_bytes, 1, 16) &&
          p.tables_bytes == tables_bytes(p) && in_image(a, p.tables, p.tables_bytes, 1, 16) && a->scratch_bytes >= scratch_bytes;
 }

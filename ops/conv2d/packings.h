@@ -1,3 +1,4 @@
 // All packings that kernels.def names.
 #pragma once
 #include "ops/conv2d/pack.h"
+#include "ops/conv2d/pack_dsp.h"

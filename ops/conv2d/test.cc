@@ -55,6 +55,7 @@ static void fill_source(ConvParams& p, const Case& c) {
   }
   p.flags = (positive ? kConvShiftsPositive : 0) | (most < (1 << 30) ? kConvAcc30 : 0) | (c.weight_min >= -127 ? kConvTap127 : 0) |
             (p.out_zero == p.lo ? kConvOutZeroIsLo : 0);
+  p.flags |= conv_dsp_facts(p, {g_weights, g_bias, g_mult, g_shift});
 }
 
 static void run_row(const char* name, KernelFn run, CheckFn check, ConvParams p, int32_t scratch, const ConvPacking& packing, long row) {
