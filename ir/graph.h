@@ -87,6 +87,8 @@ struct Graph {
   std::vector<Node> nodes;      // in execution order
   std::vector<ValueId> inputs;  // user inputs only; parameters and buffers are constants
   std::vector<ValueId> outputs;
+  // Set by the layout pass, one per input and output: device dim i is PyTorch's dim perm[i]. Empty: PyTorch's order.
+  std::vector<std::vector<int>> input_perm, output_perm;
 
   Value& operator[](ValueId v) { return values[size_t(v)]; }
   const Value& operator[](ValueId v) const { return values[size_t(v)]; }

@@ -69,11 +69,18 @@ enum class LayoutRule {
 
 // ---- lowering to a step -------------------------------------------------------------------------------------------------
 
+// One row of an operator's kernels.def; op.cc builds the table with CORTEN_KERNEL_ROW after declaring the functions.
 struct KernelRow {
   Tier tier;
   std::string_view function;
   uint32_t id;
+  KernelFn run;
+  CheckFn check;
 };
+#define CORTEN_DECLARE_KERNEL(tier, fn, usable, scratch, packing) \
+  extern "C" void fn(const KernelArgs*);                          \
+  extern "C" bool fn##_check(const CheckArgs*);
+#define CORTEN_KERNEL_ROW(tier, fn, usable, scratch, packing) {Tier::tier, #fn, kernel_id(#fn), fn, fn##_check},
 
 // A constant of a step; `offset_field` is where in the params its image offset is written (uint32).
 struct Blob {
@@ -132,6 +139,8 @@ struct Op {
   bool alias = false;              // output is operand 0's bytes
   bool in_place = false;           // output may overwrite operand 0 when it dies here (same element count)
   // Traits. as_*: this node is just that. absorb_*: take that in, or say no.
+  std::optional<Quant> (*as_quantise)(const Graph&, const Node&) = nullptr;    // float -> int8 by this scale
+  std::optional<Quant> (*as_dequantise)(const Graph&, const Node&) = nullptr;  // int8 (or an int32 bias) -> float by this scale
   std::optional<Clamp> (*as_clamp)(const Node&) = nullptr;
   std::optional<Affine> (*as_affine)(const Graph&, const Node&) = nullptr;
   std::optional<Padding> (*as_padding)(const Graph&, const Node&) = nullptr;

@@ -1,0 +1,17 @@
+// The one operator that passes make by themselves: int8 to int8 under another scale, a table without stages.
+#pragma once
+#include "ir/graph.h"
+
+namespace corten {
+
+inline Node requantise_node(const Node& beside, ValueId from, ValueId to) {
+  Node n;
+  n.op = "lut";
+  n.name = beside.name + ".requantise", n.aten = beside.aten, n.where = beside.where;
+  n.in = {from}, n.out = {to};
+  n.attrs["fns"] = std::vector<std::string>{};
+  n.attrs["args"] = std::vector<double>{};
+  return n;
+}
+
+}  // namespace corten

@@ -1,0 +1,28 @@
+// Weights with one scale per output channel: what conv2d and linear share. Operands: x, weight (dim 0 = output channel), bias.
+#pragma once
+#include "ops/op.h"
+
+namespace corten {
+
+bool has_clamp(const Node&);
+// Narrows attrs clamp_lo / clamp_hi; always true.
+bool intersect_clamp(Node&, Clamp);
+Clamp clamp_of(const Node&);
+
+// y = conv(x) -> y * scale[o] + shift[o], folded into constant float weights and bias.
+bool scale_outputs(Graph&, Node&, const Affine&);
+
+// Float weights -> int8, symmetric, one scale per output channel: max|w| / 127, no smaller than what keeps the bias below 2^29.
+// Bias -> int32 at scale in * weight. Weights that are int8 already keep their scale.
+void quantise_weights(Graph&, Node&);
+
+// Everything a packing starts from; accumulators checked against 32 bits.
+struct WeightTables {
+  std::vector<int8_t> weights;                // as stored, (out, taps)
+  std::vector<int32_t> bias, mult, shift;     // bias holds -in_zero * sum(w)
+  int in_zero, out_zero, lo, hi;
+  bool shifts_positive, acc30, tap127, per_tensor;
+};
+WeightTables weight_tables(const Graph&, const Node&, int64_t taps);
+
+}  // namespace corten
