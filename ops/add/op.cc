@@ -1,8 +1,25 @@
 // add: a_coef * a + b_coef * b, broadcast; sub, and rsub of two tensors, too. With a number it is a table (lut).
+#include "ops/add/constants.h"
 #include "ops/legal.h"
 
 namespace corten {
+
+#define KERNEL CORTEN_DECLARE_KERNEL
+#include "ops/add/kernels.def"
+#undef KERNEL
+
 namespace {
+
+constexpr KernelRow kRows[] = {
+#define KERNEL CORTEN_KERNEL_ROW
+#include "ops/add/kernels.def"
+#undef KERNEL
+};
+constexpr Choice<AddParams> kChoices[] = {
+#define KERNEL(...) CORTEN_CHOICE(AddParams, __VA_ARGS__)
+#include "ops/add/kernels.def"
+#undef KERNEL
+};
 
 // out = self * self_coef + other * other_coef
 void combine(Legalizer& l, double self_coef, double other_coef) {
@@ -37,6 +54,15 @@ void eval(const EvalArgs& e) {
   broadcast_eval(e, [=](float a, float b) { return a_coef * a + b_coef * b; });
 }
 
+Lowered lower(const LowerArgs& a) {
+  const Scaled qa = scaled(a, a.n.in[0]), qb = scaled(a, a.n.in[1]), qy = scaled(a, a.n.out[0]);
+  const Bounds b = bounds(a);
+  AddParams p =
+      make_add(qa.scale * a.n.real("a_coef", 1), qa.zero, qb.scale * a.n.real("b_coef", 1), qb.zero, qy.scale, qy.zero, b.lo, b.hi);
+  p.shape = broadcast_loops(a);
+  return lowered(kRows, kChoices, a, p);
+}
+
 void permute(Node&, const std::vector<int>&) {}
 
 }  // namespace
@@ -47,10 +73,11 @@ const Op op_add = {
     .claims = kClaims,
     .infer = infer,
     .eval = eval,
+    .lower = lower,
     .layout = LayoutRule::elementwise,
     .quant = QuantRule::observed,
     .permute = permute,
-    .kernels = {},
+    .kernels = kRows,
     .in_place = true,
     .absorb_clamp = absorb_clamp_attrs,
 };

@@ -1,10 +1,27 @@
 // lut: any function of one value, as stages in a row: attrs fns (names) and args (two numbers per stage). One 256-entry table on
 // the core, so a change of scale is a lut without stages. functions.h lists the stages.
 #include "ops/legal.h"
+#include "ops/lut/constants.h"
 #include "ops/lut/functions.h"
 
 namespace corten {
+
+#define KERNEL CORTEN_DECLARE_KERNEL
+#include "ops/lut/kernels.def"
+#undef KERNEL
+
 namespace {
+
+constexpr KernelRow kRows[] = {
+#define KERNEL CORTEN_KERNEL_ROW
+#include "ops/lut/kernels.def"
+#undef KERNEL
+};
+constexpr Choice<LutParams> kChoices[] = {
+#define KERNEL(...) CORTEN_CHOICE(LutParams, __VA_ARGS__)
+#include "ops/lut/kernels.def"
+#undef KERNEL
+};
 
 // ---- claims -----------------------------------------------------------------------------------------------------------------
 
@@ -127,20 +144,11 @@ void pow_(Legalizer& l) {
   result_stages(l, exponent.value, Stages().times(std::log(base.number)).add("exp"));
 }
 
-// One slope: a table. One per channel: max(x, 0) + slope * min(x, 0).
 void prelu(Legalizer& l) {
   const ValueId x = input(l);
   const std::vector<float> slope = l.floats(l.tensor("weight"), "slope of prelu");
   if (slope.size() == 1) return result_stages(l, x, Stages().add("leaky_relu", slope[0]));
-  const Shape& s = l.shape(x);
-  if (s.size() < 2 || s[1] != int64_t(slope.size()))
-    l.fail("prelu has " + std::to_string(slope.size()) + " slopes for a tensor of shape " + to_text(s));
-  Shape per_channel(s.size(), 1);
-  per_channel[1] = s[1];
-  const ValueId positive = emit_stages(l, x, Stages().add("clamp", 0, kInfinity));
-  const ValueId negative = emit_stages(l, x, Stages().add("clamp", -kInfinity, 0));
-  const ValueId scaled = l.emit("mul", {negative, l.emit_constant("slope", per_channel, slope)});
-  l.result(l.emit("add", {positive, scaled}));
+  l.result(l.emit("prelu", {x}, {{"slopes", std::vector<double>(slope.begin(), slope.end())}}));
 }
 
 #define BOTH(name, claim) \
@@ -286,6 +294,64 @@ std::optional<Quant> fixed_quant(const Node& n) {
 
 void permute(Node&, const std::vector<int>&) {}
 
+// One table per channel (the last dim), or one for all: f(x, channel).
+template <class F>
+Lowered table_step(const LowerArgs& a, int64_t channels, F f) {
+  const Scaled x = scaled(a, a.n.in[0]), y = scaled(a, a.n.out[0]);
+  const Bounds b = bounds(a);
+  LutParams p = {uint32_t(elements(a.g[a.n.out[0]].shape)), uint32_t(channels), 0};
+  Lowered step = lowered(kRows, kChoices, a, p);
+  Blob tables = {std::vector<uint8_t>(size_t(channels) * 256), offsetof(LutParams, table)};
+  for (int64_t c = 0; c < channels; c++) {
+    auto* table = reinterpret_cast<int8_t*>(tables.bytes.data() + c * 256);
+    make_lut([&](double v) { return f(v, c); }, x.scale, x.zero, y.scale, y.zero, b.lo, b.hi, table);
+  }
+  step.blobs.push_back(std::move(tables));
+  return step;
+}
+
+Lowered lower(const LowerArgs& a) {
+  const std::vector<std::string> fns = a.n.texts("fns");
+  const std::vector<double> args = a.n.reals("args");
+  return table_step(a, 1, [&](double v, int64_t) {
+    for (size_t s = 0; s < fns.size(); s++) v = lut_function(fns[s])->on_double(v, args[2 * s], args[2 * s + 1]);
+    return v;
+  });
+}
+
+// ---- prelu with a slope per channel: attrs slopes; dim 1 in PyTorch's order, the last one on the core ---------------------------
+
+int64_t prelu_channels(const Graph& g, const Node& n) {
+  const Shape& s = g[n.in[0]].shape;
+  return s.size() < 2 || is_nhwc(n) ? s.back() : s[1];
+}
+
+void infer_prelu(Graph& g, Node& n) {
+  const Shape& s = g[n.in[0]].shape;
+  const size_t slopes = n.reals("slopes").size();
+  if (s.empty() || s.size() > 4 || prelu_channels(g, n) != int64_t(slopes))
+    fail(g, n, "prelu has " + std::to_string(slopes) + " slopes for a tensor of shape " + to_text(s));
+  g[n.out[0]].shape = s;
+}
+
+void eval_prelu(const EvalArgs& e) {
+  const Shape& s = e.g[e.n.in[0]].shape;
+  const std::vector<double> slopes = e.n.reals("slopes");
+  int64_t inner = 1;
+  for (size_t d = 2; d < s.size(); d++) inner *= s[d];
+  const int64_t count = elements(s), channels = int64_t(slopes.size());
+  for (int64_t i = 0; i < count; i++) {
+    const float x = e.in[0][i];
+    e.out[0][i] = x > 0 ? x : x * float(slopes[size_t(i / inner % channels)]);
+  }
+  clamp_values(e.n, e.out[0], count);
+}
+
+Lowered lower_prelu(const LowerArgs& a) {
+  const std::vector<double> slopes = a.n.reals("slopes");
+  return table_step(a, int64_t(slopes.size()), [&](double v, int64_t c) { return v > 0 ? v : v * slopes[size_t(c)]; });
+}
+
 }  // namespace
 
 extern const Op op_lut;
@@ -294,17 +360,32 @@ const Op op_lut = {
     .claims = kClaims,
     .infer = infer,
     .eval = eval,
+    .lower = lower,
     .layout = LayoutRule::elementwise,
     .quant = QuantRule::observed,
     .fixed_quant = fixed_quant,
     .permute = permute,
-    .kernels = {},
+    .kernels = kRows,
     .in_place = true,
     .as_clamp = as_clamp,
     .as_affine = as_affine,
     .as_unary = as_unary,
     .absorb_unary = absorb_unary,
     .absorb_clamp = absorb_clamp,
+};
+
+extern const Op op_prelu;
+const Op op_prelu = {
+    .name = "prelu",
+    .claims = {},
+    .infer = infer_prelu,
+    .eval = eval_prelu,
+    .lower = lower_prelu,
+    .layout = LayoutRule::channels_last,
+    .quant = QuantRule::observed,
+    .kernels = kRows,
+    .in_place = true,
+    .absorb_clamp = absorb_clamp_attrs,
 };
 
 }  // namespace corten
