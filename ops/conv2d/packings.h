@@ -2,3 +2,4 @@
 #pragma once
 #include "ops/conv2d/pack.h"
 #include "ops/conv2d/pack_dsp.h"
+#include "ops/conv2d/pack_scalar.h"

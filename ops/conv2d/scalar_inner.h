@@ -1,0 +1,88 @@
+// The inner loop of the scalar convolution: two channels by two pixels.
+//
+// A word of `x` holds the inputs of two pixels, a + b * 2^16, so that one multiply serves both. Two taps' products still fit in
+// the halves (2 * 127 * 128 < 2^15): with 2^15 added, the sum's upper half is exactly b's part, and the sum of the whole words less
+// 2^16 times the sum of the upper halves is a's part, modulo 2^32.
+#pragma once
+#include <stdint.h>
+#include <string.h>
+
+#include "runtime/tier.h"
+
+namespace corten {
+
+struct PixelPair {
+  int32_t a, b;
+};
+// Sums over words and over upper halves, two taps each time; `taps` in all.
+inline PixelPair pixel_pair(uint32_t words, uint32_t uppers, uint32_t taps) {
+  return {int32_t(words - (uppers << 16) - (taps << 14)), int32_t(uppers)};
+}
+
+constexpr int32_t kUpperHalf = 1 << 15;
+
+// One channel, weights w[taps], 4 | taps.
+inline PixelPair dot_one_channel(const int8_t* w, const int32_t* x, uint32_t taps) {
+  uint32_t words = 0, uppers = 0;
+  for (uint32_t k = 0; k < taps; k += 2) {
+    const int32_t two = x[k] * w[k] + kUpperHalf + x[k + 1] * w[k + 1];
+    words += uint32_t(two), uppers += uint32_t(two >> 16);
+  }
+  return pixel_pair(words, uppers, taps);
+}
+
+// Two channels, weights by words as pack_scalar.h says.
+#if defined(CORTEN_THUMB1)
+// In assembly because the compiler does not use r8-r12 as accumulators, and spills instead.
+inline void dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps, PixelPair out[2]) {
+  register const uint32_t* r0 asm("r0") = w;
+  register const int32_t* r1 asm("r1") = x;
+  register uint32_t words0 asm("r8") = 0;
+  register uint32_t uppers0 asm("r9") = 0;
+  register uint32_t words1 asm("r10") = 0;
+  register uint32_t uppers1 asm("r11") = 0;
+  register int32_t upper_half asm("r12") = kUpperHalf;
+  register const uint32_t* end asm("lr") = w + taps / 2;
+  asm volatile(
+      ".syntax unified\n"
+      "1: ldmia r0!, {r2, r3}\n"  // four weights of each channel
+      "ldmia r1!, {r4, r7}\n"     // two taps of the pixels
+      "sxtb r5, r2\n muls r5, r4\n add r5, r12\n"
+      "sxtb r6, r3\n muls r6, r4\n add r6, r12\n"
+      "lsls r4, r2, #16\n asrs r4, r4, #24\n muls r4, r7\n adds r5, r5, r4\n add r8, r5\n asrs r5, r5, #16\n add r9, r5\n"
+      "lsls r4, r3, #16\n asrs r4, r4, #24\n muls r4, r7\n adds r6, r6, r4\n add r10, r6\n asrs r6, r6, #16\n add r11, r6\n"
+      "ldmia r1!, {r4, r7}\n"
+      "lsls r5, r2, #8\n asrs r5, r5, #24\n muls r5, r4\n add r5, r12\n"
+      "lsls r6, r3, #8\n asrs r6, r6, #24\n muls r6, r4\n add r6, r12\n"
+      "asrs r2, r2, #24\n muls r2, r7\n adds r5, r5, r2\n add r8, r5\n asrs r5, r5, #16\n add r9, r5\n"
+      "asrs r3, r3, #24\n muls r3, r7\n adds r6, r6, r3\n add r10, r6\n asrs r6, r6, #16\n add r11, r6\n"
+      "cmp r0, lr\n bne 1b\n"
+      : "+r"(r0), "+r"(r1), "+r"(words0), "+r"(uppers0), "+r"(words1), "+r"(uppers1)
+      : "r"(upper_half), "r"(end)
+      : "r2", "r3", "r4", "r5", "r6", "r7", "cc", "memory");
+  out[0] = pixel_pair(words0, uppers0, taps), out[1] = pixel_pair(words1, uppers1, taps);
+}
+#else
+constexpr int32_t weight_of(uint32_t word, int32_t k) { return int32_t(word << (24 - 8 * k)) >> 24; }
+
+inline void dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps, PixelPair out[2]) {
+  uint32_t words0 = 0, uppers0 = 0, words1 = 0, uppers1 = 0;
+  const uint32_t* const end = w + taps / 2;
+  do {
+    const uint32_t w0 = w[0], w1 = w[1];
+    const int32_t x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
+    const int32_t low0 = x0 * weight_of(w0, 0) + kUpperHalf + x1 * weight_of(w0, 1);
+    words0 += uint32_t(low0), uppers0 += uint32_t(low0 >> 16);
+    const int32_t low1 = x0 * weight_of(w1, 0) + kUpperHalf + x1 * weight_of(w1, 1);
+    words1 += uint32_t(low1), uppers1 += uint32_t(low1 >> 16);
+    const int32_t high0 = x2 * weight_of(w0, 2) + kUpperHalf + x3 * weight_of(w0, 3);
+    words0 += uint32_t(high0), uppers0 += uint32_t(high0 >> 16);
+    const int32_t high1 = x2 * weight_of(w1, 2) + kUpperHalf + x3 * weight_of(w1, 3);
+    words1 += uint32_t(high1), uppers1 += uint32_t(high1 >> 16);
+    w += 2, x += 4;
+  } while (w != end);
+  out[0] = pixel_pair(words0, uppers0, taps), out[1] = pixel_pair(words1, uppers1, taps);
+}
+#endif
+
+}  // namespace corten

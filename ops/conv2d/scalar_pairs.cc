@@ -1,0 +1,129 @@
+// conv2d without groups, cores without DSP: two pixels at a time. Their patches are expanded once into words that hold an input of
+// each (scalar_inner.h); then all channels are computed from those, two at a time.
+#include "ops/conv2d/pack_scalar.h"
+#include "ops/conv2d/scalar_inner.h"
+#include "runtime/kernel.h"
+#include "runtime/scalar_scale.h"
+
+namespace corten {
+namespace {
+
+// Where an output's window lies. Coordinates wrap: those left of or above the image are huge.
+struct Window {
+  const int8_t* image;
+  uint32_t iy, ix;
+};
+
+class Windows {
+ public:
+  Windows(const ConvParams& p, const int8_t* x) : p_(p), image_(x), iy_(0u - p.pad_t), ix_(0u - p.pad_l) {}
+  Window next() {
+    const Window w = {image_, iy_, ix_};
+    ix_ += p_.stride_w;
+    if (++ox_ == p_.out_w) {
+      ox_ = 0, ix_ = 0u - p_.pad_l, iy_ += p_.stride_h;
+      if (++oy_ == p_.out_h) oy_ = 0, iy_ = 0u - p_.pad_t, image_ += uint32_t(p_.in_h) * p_.in_w * p_.in_c;
+    }
+    return w;
+  }
+
+ private:
+  const ConvParams& p_;
+  const int8_t* image_;
+  uint32_t iy_, ix_, oy_ = 0, ox_ = 0;
+};
+
+// The words of n inputs of each pixel.
+int32_t* expand(int32_t* to, const int8_t* a, const int8_t* b, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) to[i] = a[i] + b[i] * 65536;
+  return to + n;
+}
+// The same for taps of which at least one pixel's lie outside the image (null).
+int32_t* expand_border(int32_t* to, const int8_t* a, const int8_t* b, uint32_t n, int32_t zero) {
+  for (uint32_t i = 0; i < n; i++) to[i] = (a ? a[i] : zero) + (b ? b[i] : zero) * 65536;
+  return to + n;
+}
+
+class Patches {
+ public:
+  explicit Patches(const ConvParams& p)
+      : p_(p), row_(uint32_t(p.in_w) * p.in_c), span_h_((p.k_h - 1u) * p.dil_h), span_w_((p.k_w - 1u) * p.dil_w) {}
+  void expand_both(int32_t* to, const Window& a, const Window& b) const {
+    if (inside(a) && inside(b) && p_.dil_w == 1)
+      expand_rows(to, start(a), start(b));
+    else
+      expand_taps(to, a, b);
+  }
+
+ private:
+  bool inside(const Window& w) const {
+    return w.iy < p_.in_h && span_h_ < p_.in_h - w.iy && w.ix < p_.in_w && span_w_ < p_.in_w - w.ix;
+  }
+  const int8_t* start(const Window& w) const { return w.image + w.iy * row_ + w.ix * p_.in_c; }
+  void expand_rows(int32_t* to, const int8_t* a, const int8_t* b) const {
+    const uint32_t n = uint32_t(p_.k_w) * p_.in_c;
+    for (uint32_t r = 0; r < p_.k_h; r++, a += p_.dil_h * row_, b += p_.dil_h * row_) to = expand(to, a, b, n);
+  }
+  const int8_t* tap(const Window& w, uint32_t r, uint32_t s) const {
+    const Window t = {w.image, w.iy + r * p_.dil_h, w.ix + s * p_.dil_w};
+    return t.iy < p_.in_h && t.ix < p_.in_w ? start(t) : nullptr;
+  }
+  void expand_taps(int32_t* to, const Window& a, const Window& b) const {
+    for (uint32_t r = 0; r < p_.k_h; r++)
+      for (uint32_t s = 0; s < p_.k_w; s++) {
+        const int8_t *ta = tap(a, r, s), *tb = tap(b, r, s);
+        to = ta && tb ? expand(to, ta, tb, p_.in_c) : expand_border(to, ta, tb, p_.in_c, p_.in_zero);
+      }
+  }
+
+  const ConvParams& p_;
+  const uint32_t row_, span_h_, span_w_;
+};
+
+// All channels of the two pixels whose patches are expanded in x; `both` is false for a last pixel without a partner.
+void channels(const ConvParams& p, const int8_t* w, const DspScale* table, const int32_t* x, int8_t* y, bool both) {
+  const uint32_t taps = conv_taps4(p), out_c = p.out_c;
+  const int32_t twice_zero = 2 * p.out_zero + 1, lo = p.lo, hi = p.hi;
+  int8_t* const second = both ? y + out_c : y;  // the first pixel is stored last
+  for (uint32_t o = 0; o < out_c; o += 2) {
+    PixelPair sum[2];
+    const uint32_t n = o + 1 < out_c ? 2 : 1;
+    if (n == 2)
+      dot_two_channels(reinterpret_cast<const uint32_t*>(w), x, taps, sum);
+    else
+      sum[0] = dot_one_channel(w, x, taps);
+    w += 2 * taps;
+    for (uint32_t i = 0; i < n; i++) {
+      const ScalarScale scale(table[o + i], twice_zero);
+      second[o + i] = scale(sum[i].b + scale.bias, lo, hi);
+      y[o + i] = scale(sum[i].a + scale.bias, lo, hi);
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" void conv2d_s8_scalar_pairs(const KernelArgs* args) {
+  const ConvParams& p = *static_cast<const ConvParams*>(args->params);
+  const int8_t* const weights = at<int8_t>(args, p.weights);
+  const DspScale* const table = at<DspScale>(args, p.tables);
+  int32_t* const x = static_cast<int32_t*>(args->scratch);
+  int8_t* y = static_cast<int8_t*>(args->operand[1]);
+  for (uint32_t k = uint32_t(conv_taps(p)); k < conv_taps4(p); k++) x[k] = 0;
+  Windows windows(p, static_cast<const int8_t*>(args->operand[0]));
+  const Patches patches(p);
+  for (uint32_t left = uint32_t(p.n) * p.out_h * p.out_w; left > 0;) {
+    const bool both = left > 1;
+    const Window a = windows.next(), b = both ? windows.next() : a;
+    patches.expand_both(x, a, b);
+    channels(p, weights, table, x, y, both);
+    y += 2 * p.out_c, left -= both ? 2 : 1;
+  }
+}
+
+extern "C" bool conv2d_s8_scalar_pairs_check(const CheckArgs* a) {
+  return conv_check(a, conv_scalar_weights, conv_scalar_tables, 0) && conv_params(a).groups == 1 &&
+         a->scratch_bytes / 4 >= conv_taps4(conv_params(a));
+}
+
+}  // namespace corten
