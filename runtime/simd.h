@@ -4,16 +4,15 @@
 // A "pair" is a word of two int16 lanes, low first. Sums wrap at 32 bits.
 #pragma once
 #include <stdint.h>
-#include <string.h>
 
 namespace corten {
 
 inline uint32_t load4(const void* p) {  // any alignment
   uint32_t v;
-  memcpy(&v, p, 4);
+  __builtin_memcpy(&v, p, 4);  // -ffreestanding turns a plain memcpy into a call
   return v;
 }
-inline void store4(void* p, uint32_t v) { memcpy(p, &v, 4); }
+inline void store4(void* p, uint32_t v) { __builtin_memcpy(p, &v, 4); }
 
 #if defined(__ARM_FEATURE_DSP)
 #define CORTEN_DSP_ASM 1

@@ -74,4 +74,35 @@ inline constexpr ConvPacking conv_wide = {conv_dsp_weights, conv_wide_tables, co
 // Scratch: three pixels' taps as int16, then one pixel's bytes if its rows are not whole words.
 constexpr uint32_t conv_dsp_scratch(const ConvParams& p) { return uint32_t(conv_dsp_taps(p)) * (conv_group_in(p) % 4 ? 7 : 6); }
 
+// Depthwise 3x3. A column's taps (w0, w1, w2) as bytes w0 w1 w1 w2: SXTB16 gives (w0, w1) for a pair of rows that starts with the
+// window, SXTB16 of the rotated word (w1, w2) for one that ends with it.
+struct Depthwise3x3 {
+  uint32_t column[3];
+  DspScale scale;
+};
+static_assert(sizeof(Depthwise3x3) == 20, "part of the image format");
+
+constexpr bool conv_is_depthwise3x3(const ConvParams& p) {
+  return conv_is_depthwise(p) && p.out_c == p.in_c && p.k_h == 3 && p.k_w == 3 && p.dil_h == 1 && p.dil_w == 1 &&
+         p.stride_h == p.stride_w && p.stride_h <= 2;
+}
+constexpr uint32_t conv_no_tables(const ConvParams&) { return 0; }
+constexpr uint32_t conv_depthwise3x3_weights(const ConvParams& p) { return p.out_c * uint32_t(sizeof(Depthwise3x3)); }
+inline void conv_depthwise3x3_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t*) {
+  for (int32_t c = 0; c < p.out_c; c++, weights += sizeof(Depthwise3x3)) {
+    const int8_t* w = s.weights + c * 9;
+    const DspScale scale = dsp_scale(reach_of(w, 9, s.bias[c]), s.bias[c], s.mult[c], s.shift[c], false);
+    for (int32_t k = 0; k < 3; k++) {
+      uint8_t* at = weights + 4 * k;
+      at[0] = uint8_t(w[k]), at[1] = at[2] = uint8_t(w[3 + k]), at[3] = uint8_t(w[6 + k]);
+    }
+    memcpy(weights + 12, &scale, sizeof scale);
+  }
+}
+inline constexpr ConvPacking conv_depthwise3x3 = {conv_depthwise3x3_weights, conv_no_tables, conv_depthwise3x3_pack};
+
+// Scratch: four channels' columns of two row pairs.
+constexpr uint32_t conv_depthwise3x3_columns(const ConvParams& p) { return uint32_t(p.out_w - 1) * p.stride_w + 3; }
+constexpr uint32_t conv_depthwise3x3_scratch(const ConvParams& p) { return conv_depthwise3x3_columns(p) * 32; }
+
 }  // namespace corten
