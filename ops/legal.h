@@ -4,8 +4,11 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 
 #include "ops/op.h"
+#include "ops/weights.h"
+#include "runtime/broadcast.h"
 
 namespace corten {
 
@@ -84,18 +87,16 @@ inline void result_stages(Legalizer& l, ValueId x, const Stages& s) {
 
 // ---- the fused clamp: attrs clamp_lo, clamp_hi ----------------------------------------------------------------------------
 
-inline Clamp clamp_of(const Node& n) { return {n.real("clamp_lo", -kInfinity), n.real("clamp_hi", kInfinity)}; }
-
 // x clamped by `first`, then by `then`, as one clamp.
 inline Clamp chained(Clamp first, Clamp then) {
   return {std::min(std::max(first.lo, then.lo), then.hi), std::min(std::max(first.hi, then.lo), then.hi)};
 }
 inline bool absorb_clamp_attrs(Graph&, Node& n, Clamp c) {
   const Clamp both = chained(clamp_of(n), c);
-  n.attrs["clamp_lo"] = both.lo, n.attrs["clamp_hi"] = both.hi;
+  if (std::isfinite(both.lo)) n.attrs["clamp_lo"] = both.lo;
+  if (std::isfinite(both.hi)) n.attrs["clamp_hi"] = both.hi;
   return true;
 }
-inline bool has_clamp(const Node& n) { return n.has("clamp_lo") || n.has("clamp_hi"); }
 inline void clamp_values(const Node& n, float* y, int64_t count) {
   if (!has_clamp(n)) return;
   const float lo = float(clamp_of(n).lo), hi = float(clamp_of(n).hi);
@@ -210,30 +211,57 @@ inline void set_out_perm(Node& n, const std::vector<int>& perm, const std::vecto
 
 // ---- lowering -------------------------------------------------------------------------------------------------------------
 
-// kernels.def as a table over the operator's params; op.cc expands each line to CORTEN_CHOICE.
+// What kernels.def says about a row beside its name; op.cc expands each line to CORTEN_CHOICE, in the order of its KernelRows.
 template <class Params>
 struct Choice {
-  Tier tier;
-  std::string_view function;
   bool (*usable)(const Params&);
   uint32_t (*scratch)(const Params&);
 };
-#define CORTEN_CHOICE(P, row_tier, fn, is_usable, scratch_bytes)                     \
-  {Tier::row_tier, #fn, []([[maybe_unused]] const P& p) { return bool(is_usable); }, \
-   []([[maybe_unused]] const P& p) { return uint32_t(scratch_bytes); }},
+#define CORTEN_CHOICE(Params, tier, fn, is_usable, scratch_bytes, packing) \
+  {[]([[maybe_unused]] const Params& p) -> bool { return is_usable; },     \
+   []([[maybe_unused]] const Params& p) -> uint32_t { return uint32_t(scratch_bytes); }},
 
 // The step for the first usable row at or below the tier; the last row takes everything.
 template <class Params, size_t N>
-Lowered lowered(const Choice<Params> (&rows)[N], const LowerArgs& a, const Params& p) {
-  for (const Choice<Params>& r : rows) {
-    if (r.tier > a.tier || !r.usable(p)) continue;
+Lowered lowered(const KernelRow (&rows)[N], const Choice<Params> (&choices)[N], const LowerArgs& a, const Params& p) {
+  for (size_t i = 0; i < N; i++) {
+    if (rows[i].tier > a.tier || !choices[i].usable(p)) continue;
     Lowered step;
-    step.kernel = r.function;
+    step.kernel = rows[i].function;
     step.params = bytes_of(p);
-    step.scratch_bytes = r.scratch(p);
+    step.scratch_bytes = choices[i].scratch(p);
     return step;
   }
-  fail(a.g, a.n, "no kernel takes this " + a.n.op, "this is a bug in kernels.def: its last row has to take everything");
+  throw std::logic_error(a.n.op + ": no kernel row takes this");
+}
+
+// An int8 operand or result with one scale.
+struct Scaled {
+  double scale;
+  int zero;
+};
+inline Scaled scaled(const LowerArgs& a, ValueId v) {
+  const Quant& q = quant_of(a.g, v, a.n);
+  if (q.scale.size() != 1)
+    fail(a.g, a.n, "value '" + a.g[v].name + "' has a scale per channel, which " + a.n.op + " does not take",
+         "quantise it per tensor");
+  return {q.scale[0], q.zero[0]};
+}
+
+// The node's fused clamp under its result's scale.
+struct Bounds {
+  int lo, hi;
+};
+inline Bounds bounds(const LowerArgs& a) {
+  Bounds b = {};
+  quantised_clamp(quant_of(a.g, a.n.out[0], a.n), clamp_of(a.n), b.lo, b.hi);
+  return b;
+}
+
+inline std::vector<uint32_t> extents32(const LowerArgs& a, const Shape& s) {
+  if (elements(s) > INT32_MAX)
+    fail(a.g, a.n, "a tensor of shape " + to_text(s) + " is too large", "tensors have to stay below 2^31 elements");
+  return {s.begin(), s.end()};
 }
 
 // A size that the params hold in 16 bits.
@@ -244,15 +272,21 @@ inline uint16_t extent16(const LowerArgs& a, int64_t size, std::string_view what
   return uint16_t(size);
 }
 
-// Scales of a per-tensor int8 value.
-inline double scale_of(const LowerArgs& a, ValueId v) { return quant_of(a.g, v, a.n).scale[0]; }
-inline int32_t zero_of(const LowerArgs& a, ValueId v) { return quant_of(a.g, v, a.n).zero[0]; }
+inline Broadcast broadcast_loops(const LowerArgs& a) {
+  const Shape &sa = a.g[a.n.in[0]].shape, &sb = a.g[a.n.in[1]].shape;
+  const std::vector<uint32_t> ea = extents32(a, sa), eb = extents32(a, sb);
+  Broadcast loops;
+  if (!make_broadcast(int32_t(ea.size()), ea.data(), int32_t(eb.size()), eb.data(), &loops))
+    fail(a.g, a.n, "broadcasting " + to_text(sa) + " with " + to_text(sb) + " needs more than four nested loops",
+         "reshape or expand one of them first");
+  return loops;
+}
 
 // For operators that move bytes: operands and output share one scale by QuantRule; anything else is a compiler bug.
 inline void same_scale(const LowerArgs& a) {
-  const Quant& out = quant_of(a.g, a.n.out[0], a.n);
+  const Scaled out = scaled(a, a.n.out[0]);
   for (ValueId v : a.n.in)
-    if (v != kNone && (quant_of(a.g, v, a.n).scale != out.scale || quant_of(a.g, v, a.n).zero != out.zero))
+    if (v != kNone && (scaled(a, v).scale != out.scale || scaled(a, v).zero != out.zero))
       throw std::logic_error(a.n.name + ": operands and result of " + a.n.op + " have different scales");
 }
 

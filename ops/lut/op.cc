@@ -3,6 +3,7 @@
 #include "ops/legal.h"
 #include "ops/lut/constants.h"
 #include "ops/lut/functions.h"
+#include "ops/lut/params.h"
 
 namespace corten {
 
