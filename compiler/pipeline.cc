@@ -1,0 +1,140 @@
+#include "compiler/pipeline.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+
+#include "compiler/calibrate.h"
+#include "compiler/emit.h"
+#include "compiler/evaluate.h"
+#include "compiler/float_io.h"
+#include "compiler/import.h"
+#include "compiler/program_file.h"
+#include "compiler/target.h"
+
+namespace corten {
+
+namespace {
+
+using AfterPass = std::function<void(const std::string&, const Graph&)>;
+
+template <class Pass>
+void run_pass(const char* name, Graph& g, const AfterPass& after, Pass pass) {
+  pass(g);
+  verify(g);
+  if (after) after(name, g);
+}
+
+// "models/kws-v2.pt2" -> "kws_v2"
+std::string identifier(const std::string& path) {
+  std::string name = std::filesystem::path(path).stem().string();
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0]))) name = "model_" + name;
+  return name;
+}
+
+struct Back {
+  Graph graph;
+  Planned planned;
+  std::vector<uint8_t> image;
+};
+
+Back lower(Graph g, const Calibration* calibration, Observer observer, const Target& target, const CompileOptions& o, bool dump) {
+  const AfterPass after = dump ? o.after_pass : AfterPass{};
+  run_pass("quantize", g, after, [&](Graph& q) { quantize(q, calibration, observer); });
+  if (o.plan.float_io) run_pass("float_io", g, after, float_io);
+  run_pass("layout", g, after, layout);
+  Back b;
+  std::vector<PlannedStep> steps = select(g, target.tier);
+  b.planned = plan(g, std::move(steps), o.plan);
+  check_plan(b.planned);
+  b.planned.name = identifier(o.model), b.planned.target = std::string(target.name), b.planned.tier = target.tier;
+  b.image = emit_image(b.planned);
+  b.graph = std::move(g);
+  return b;
+}
+
+bool needs_calibration(const Graph& g) {
+  for (ValueId v : g.inputs)
+    if (!g[v].quant) return true;
+  return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return !g[n.out[0]].quant; });
+}
+
+// Squared error of the int8 outputs against float32 over some samples, relative to the outputs' own power.
+double output_error(const Graph& real, const Back& b, const std::vector<std::vector<float>>& inputs, int64_t count) {
+  const Program program = Program::from_bytes(b.image);
+  std::vector<double> noise(size_t(count), 0.0), power(size_t(count), 0.0);
+  parallel_for(count, [&](int64_t first, int64_t last) {
+    Evaluator evaluator(real);
+    for (int64_t s = first; s < last; s++) {
+      std::vector<const float*> in;
+      Sample sample;
+      for (size_t i = 0; i < inputs.size(); i++) {
+        const int64_t n = program.inputs()[i].elements();
+        in.push_back(inputs[i].data() + s * n);
+        sample.push_back(to_device(program.inputs()[i], {in.back(), size_t(n)}));
+      }
+      evaluator.run(in);
+      const Sample out = program.run(sample);
+      for (size_t i = 0; i < out.size(); i++) {
+        const std::vector<float> got = dequantised(program.outputs()[i], out[i]);
+        const std::vector<float>& want = evaluator.value(real.outputs[i]);
+        for (size_t k = 0; k < got.size(); k++) {
+          noise[size_t(s)] += std::pow(double(want[k]) - got[k], 2);
+          power[size_t(s)] += std::pow(double(want[k]), 2);
+        }
+      }
+    }
+  });
+  double n = 0, p = 0;
+  for (int64_t s = 0; s < count; s++) n += noise[size_t(s)], p += power[size_t(s)];
+  return p > 0 ? n / p : n;
+}
+
+}  // namespace
+
+Graph front(const std::string& model, const AfterPass& after) {
+  Graph g = import_pt2(model);
+  if (after) after("import", g);
+  run_pass("legalize", g, after, legalize);
+  run_pass("fuse", g, after, fuse);
+  return g;
+}
+
+Compiled compile(const CompileOptions& o) {
+  const Target& target = find_target(o.target);
+  Compiled c;
+  c.real = front(o.model, o.after_pass);
+  Calibration calibration;
+  Samples samples;
+  if (needs_calibration(c.real)) {
+    if (!o.calibrate.empty()) {
+      samples = load_samples(o.calibrate, c.real);
+      const auto progress = [&](int64_t done) { o.progress(done, samples.count); };
+      calibration = calibrate(c.real, samples.inputs, samples.count, o.progress ? progress : std::function<void(int64_t)>{});
+      c.samples = samples.count;
+    }
+  }
+  std::vector<Observer> candidates = {Observer::minmax};
+  if (o.observer)
+    candidates = {*o.observer};
+  else if (c.samples)
+    candidates = {Observer::minmax, Observer::mse};
+  Back best;
+  for (Observer observer : candidates) {
+    Back b = lower(c.real, c.samples ? &calibration : nullptr, observer, target, o, false);
+    double error = 0;
+    if (candidates.size() > 1) {
+      error = output_error(c.real, b, samples.inputs, std::min<int64_t>(samples.count, 48));
+      c.output_error.push_back({observer, error});
+    }
+    if (observer == candidates[0] || error < c.output_error[0].second) best = std::move(b), c.observer = observer;
+  }
+  if (o.after_pass) best = lower(c.real, c.samples ? &calibration : nullptr, c.observer, target, o, true);
+  c.lowered = std::move(best.graph), c.planned = std::move(best.planned), c.image = std::move(best.image);
+  return c;
+}
+
+}  // namespace corten

@@ -1,0 +1,41 @@
+// The compiler as one call: a .pt2 and calibration data in, a verified image with its plan and report data out.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/npz.h"
+#include "compiler/passes.h"
+#include "compiler/planned.h"
+#include "ir/graph.h"
+
+namespace corten {
+
+struct CompileOptions {
+  std::string model;                   // path of the .pt2
+  std::string target = "cortex-m55";
+  std::string calibrate;               // path of the data, "" if none
+  std::optional<Observer> observer;    // unset: whichever gives the lower output error
+  PlanOptions plan;
+  std::function<void(const std::string& pass, const Graph&)> after_pass;
+  std::function<void(int64_t done, int64_t all)> progress;  // of calibration
+};
+
+struct Compiled {
+  Graph real;                          // after fuse: what the float executor runs
+  Graph lowered;                       // after layout: what the image does
+  Planned planned;
+  std::vector<uint8_t> image;
+  int64_t samples = 0;                 // of calibration
+  Observer observer = Observer::minmax;
+  std::vector<std::pair<Observer, double>> output_error;  // relative squared error of the outputs over calibration data, per observer tried
+  std::vector<Diag> notes;             // warnings; already part of the report
+};
+
+Compiled compile(const CompileOptions&);
+
+// The program up to fuse, for compare and inspect.
+Graph front(const std::string& model, const std::function<void(const std::string&, const Graph&)>& after_pass = {});
+
+}  // namespace corten
