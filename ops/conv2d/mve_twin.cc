@@ -1,0 +1,49 @@
+// Portable twins of the MVE rows: the same packed bytes, plain loops.
+#include "ops/conv2d/pack_mve.h"
+#include "runtime/kernel.h"
+#include "runtime/mve_twin.h"
+
+namespace corten {
+namespace {
+
+// One output: channel o at (oy, ox) of image x.
+int8_t quads_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, int32_t oy, int32_t ox, uint32_t o) {
+  const int8_t* weights = at<int8_t>(a, p.weights);
+  const int32_t* table = at<int32_t>(a, p.tables) + o / 4 * 12 + o % 4;
+  uint32_t acc = uint32_t(table[0]);
+  for (uint32_t r = 0; r < p.k_h; r++)
+    for (uint32_t s = 0; s < p.k_w; s++) {
+      const int32_t iy = oy * p.stride_h - p.pad_t + int32_t(r * p.dil_h), ix = ox * p.stride_w - p.pad_l + int32_t(s * p.dil_w);
+      const bool inside = iy >= 0 && iy < p.in_h && ix >= 0 && ix < p.in_w;
+      for (uint32_t c = 0; c < p.in_c; c++) {
+        const int32_t value = inside ? x[(iy * p.in_w + ix) * p.in_c + int32_t(c)] : p.in_zero;
+        acc += uint32_t(value * weights[conv_quads_at(conv_mve_vectors(p), o, conv_mve_tap(p, r, s, c))]);
+      }
+    }
+  return to_int8(mve_requantise(acc, table[4], table[8]), p.out_zero, p.lo, p.hi);
+}
+
+void quads_run(const KernelArgs* a) {
+  const ConvParams& p = *static_cast<const ConvParams*>(a->params);
+  const int8_t* x = static_cast<const int8_t*>(a->operand[0]);
+  int8_t* y = static_cast<int8_t*>(a->operand[1]);
+  for (int32_t n = 0; n < p.n; n++, x += p.in_h * p.in_w * p.in_c)
+    for (int32_t oy = 0; oy < p.out_h; oy++)
+      for (int32_t ox = 0; ox < p.out_w; ox++)
+        for (uint32_t o = 0; o < p.out_c; o++) *y++ = quads_output(a, p, x, oy, ox, o);
+}
+
+}  // namespace
+
+extern "C" void conv2d_s8_mve_point(const KernelArgs* a) { quads_run(a); }
+extern "C" bool conv2d_s8_mve_point_check(const CheckArgs* a) {
+  return conv_check(a, conv_quads_weights, conv_quads_tables, 0) && conv_mve_point_takes(conv_params(a));
+}
+
+extern "C" void conv2d_s8_mve(const KernelArgs* a) { quads_run(a); }
+extern "C" bool conv2d_s8_mve_check(const CheckArgs* a) {
+  return conv_check(a, conv_quads_weights, conv_quads_tables, 0) && conv_params(a).groups == 1 &&
+         a->scratch_bytes >= conv_mve_scratch(conv_params(a));
+}
+
+}  // namespace corten

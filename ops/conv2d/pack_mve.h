@@ -1,0 +1,54 @@
+// Packings of the MVE rows.
+#pragma once
+#include "ops/conv2d/pack.h"
+
+namespace corten {
+
+// quads: output channels in fours; taps in sixteens ("vectors"), zeros fill up. A quad's weights: channels 0 and 2, for each
+// vector 16 bytes of one and 16 of the other; then the same of channels 1 and 3. Tables: for each quad int32 bias[4], mult[4],
+// -shift[4].
+constexpr uint32_t conv_mve_vectors(const ConvParams& p) { return (uint32_t(conv_taps(p)) + 15) / 16; }
+constexpr uint32_t conv_mve_quads(const ConvParams& p) { return (uint32_t(p.out_c) + 3) / 4; }
+constexpr uint32_t conv_quads_weights(const ConvParams& p) { return conv_mve_quads(p) * conv_mve_vectors(p) * 64; }
+constexpr uint32_t conv_quads_tables(const ConvParams& p) { return conv_mve_quads(p) * 48; }
+
+constexpr bool conv_is_unpadded_1x1(const ConvParams& p) {
+  return p.groups == 1 && p.k_h == 1 && p.k_w == 1 && p.pad_t == 0 && p.pad_l == 0 && (p.out_h - 1) * p.stride_h < p.in_h &&
+         (p.out_w - 1) * p.stride_w < p.in_w;
+}
+// The 1x1 row reads pixels where they lie: more than 64 taps in whole vectors only.
+constexpr bool conv_mve_point_takes(const ConvParams& p) {
+  return conv_is_unpadded_1x1(p) && (p.in_c <= 64 || p.in_c % 16 == 0);
+}
+// A band holds the input of one output row column by column, so that an output's taps lie in one run, ordered (column, row,
+// channel). Otherwise each output's taps are copied to a patch, ordered (row, column, channel).
+constexpr bool conv_mve_band(const ConvParams& p) { return p.in_c % 16 == 0 && p.dil_w == 1; }
+constexpr int32_t kMvePatches = 8;  // gathered at a time, of up to 4 vectors
+constexpr uint32_t conv_mve_scratch(const ConvParams& p) {
+  uint64_t bytes = (uint64_t(p.out_w - 1) * p.stride_w + p.k_w) * p.k_h * p.in_c;
+  if (!conv_mve_band(p)) bytes = uint64_t(conv_mve_vectors(p)) * 16 * (conv_mve_vectors(p) <= 4 ? kMvePatches : 2);
+  return bytes > 0xffffffff ? 0xffffffff : uint32_t(bytes);
+}
+
+// Where the weight of tap k (in the order of the row) of channel o lies.
+constexpr uint32_t conv_quads_at(uint32_t vectors, uint32_t o, uint32_t k) {
+  return (o / 4 * 2 + o % 2) * vectors * 32 + k / 16 * 32 + o % 4 / 2 * 16 + k % 16;
+}
+constexpr uint32_t conv_mve_tap(const ConvParams& p, uint32_t r, uint32_t s, uint32_t c) {
+  return conv_mve_band(p) ? (s * p.k_h + r) * p.in_c + c : (r * p.k_w + s) * p.in_c + c;
+}
+
+inline void conv_quads_pack(const ConvParams& p, const ConvSource& source, uint8_t* weights, uint8_t* tables) {
+  memset(weights, 0, conv_quads_weights(p)), memset(tables, 0, conv_quads_tables(p));
+  const int8_t* from = source.weights;
+  for (uint32_t o = 0; o < p.out_c; o++) {
+    for (uint32_t r = 0; r < p.k_h; r++)
+      for (uint32_t s = 0; s < p.k_w; s++)
+        for (uint32_t c = 0; c < p.in_c; c++) weights[conv_quads_at(conv_mve_vectors(p), o, conv_mve_tap(p, r, s, c))] = uint8_t(*from++);
+    const int32_t values[] = {source.bias[o], source.mult[o], -source.shift[o]};
+    for (uint32_t i = 0; i < 3; i++) memcpy(tables + o / 4 * 48 + i * 16 + o % 4 * 4, &values[i], 4);
+  }
+}
+inline constexpr ConvPacking conv_quads = {conv_quads_weights, conv_quads_tables, conv_quads_pack};
+
+}  // namespace corten
