@@ -1,3 +1,4 @@
 // All packings that kernels.def names.
 #pragma once
 #include "ops/linear/pack.h"
+#include "ops/linear/pack_dsp.h"

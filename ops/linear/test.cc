@@ -55,6 +55,7 @@ static void fill_source(LinearParams& p, const Case& c) {
     most = reach > most ? reach : most;
   }
   p.flags = (positive ? kLinearShiftsPositive : 0) | (most < (1 << 30) ? kLinearAcc30 : 0) | (c.per_tensor ? kLinearPerTensor : 0);
+  p.flags |= linear_dsp_facts(p, {g_weights, g_bias, g_mult, g_shift});
 }
 
 static void run_row(const char* name, KernelFn run, CheckFn check, LinearParams p, int32_t scratch, const LinearPacking& packing, long row) {
