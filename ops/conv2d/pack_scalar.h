@@ -8,6 +8,7 @@
 namespace corten {
 
 constexpr uint32_t conv_taps4(const ConvParams& p) { return (uint32_t(p.k_h) * p.k_w * uint32_t(conv_group_in(p)) + 3) / 4 * 4; }
+inline constexpr uint32_t kScalarTaps = 65536;  // with more, a sum of products might leave 32 bits
 constexpr uint32_t conv_scalar_weights(const ConvParams& p) { return p.out_c * conv_taps4(p); }
 constexpr uint32_t conv_scalar_tables(const ConvParams& p) { return p.out_c * uint32_t(sizeof(DspScale)); }
 
@@ -34,7 +35,37 @@ inline constexpr ConvPacking conv_scalar = {conv_scalar_weights, conv_scalar_tab
 // Not worth it where filling up costs more than 5 % (and 512 bytes).
 constexpr bool conv_scalar_usable(const ConvParams& p) {
   const uint32_t taps = uint32_t(conv_taps(p)), waste = (conv_taps4(p) - taps) * p.out_c;
-  return p.groups == 1 && (p.flags & kConvDspExact) && (waste <= 512 || waste * 20 <= taps * p.out_c);
+  return p.groups == 1 && (p.flags & kConvDspExact) && taps <= kScalarTaps && (waste <= 512 || waste * 20 <= taps * p.out_c);
+}
+
+// Depthwise: weights plain, tables as above.
+inline void conv_scalar_depthwise_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {
+  memcpy(weights, s.weights, conv_plain_weights(p));
+  conv_scalar_tables_pack(p, s, tables);
+}
+inline constexpr ConvPacking conv_scalar_depthwise = {conv_plain_weights, conv_scalar_tables, conv_scalar_depthwise_pack};
+
+// An image one column wide lies in memory as an image one row high; the kernel likes that better.
+constexpr ConvParams conv_lying(const ConvParams& p) {
+  ConvParams q = p;
+  if (p.in_w != 1 || p.out_w != 1 || p.k_w != 1 || p.pad_l != 0) return q;
+  q.in_h = p.in_w, q.in_w = p.in_h, q.out_h = p.out_w, q.out_w = p.out_h, q.k_h = p.k_w, q.k_w = p.k_h;
+  q.stride_h = p.stride_w, q.stride_w = p.stride_h, q.pad_t = p.pad_l, q.pad_l = p.pad_t;
+  return q;
+}
+
+// Scratch: a channel's weights, and k_h rows of words for a tile of output columns (and one column more, as two are computed at a
+// time).
+inline constexpr uint32_t kDepthwiseTile = 64;
+constexpr uint32_t conv_depthwise_row(const ConvParams& lying) {
+  return (lying.out_w < kDepthwiseTile ? lying.out_w : kDepthwiseTile) * lying.stride_w + lying.k_w;
+}
+constexpr uint64_t conv_depthwise_scratch(const ConvParams& p) {
+  const ConvParams q = conv_lying(p);
+  return 4 * uint64_t(q.k_h) * (uint64_t(q.k_w) + conv_depthwise_row(q));
+}
+constexpr bool conv_scalar_depthwise_usable(const ConvParams& p) {
+  return conv_is_depthwise(p) && p.dil_h == 1 && p.dil_w == 1 && (p.flags & kConvDspExact) && conv_depthwise_scratch(p) <= 8192;
 }
 
 }  // namespace corten

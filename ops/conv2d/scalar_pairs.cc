@@ -123,7 +123,7 @@ extern "C" void conv2d_s8_scalar_pairs(const KernelArgs* args) {
 
 extern "C" bool conv2d_s8_scalar_pairs_check(const CheckArgs* a) {
   return conv_check(a, conv_scalar_weights, conv_scalar_tables, 0) && conv_params(a).groups == 1 &&
-         a->scratch_bytes / 4 >= conv_taps4(conv_params(a));
+         conv_taps4(conv_params(a)) <= kScalarTaps && a->scratch_bytes / 4 >= conv_taps4(conv_params(a));
 }
 
 }  // namespace corten

@@ -1,0 +1,65 @@
+// The inner loop of the scalar 3 x 3 depthwise convolution: two neighbouring outputs from rows of inputs widened to words.
+#pragma once
+#include <stdint.h>
+
+#include "runtime/tier.h"
+
+namespace corten {
+
+struct TwoOutputs {
+  int32_t left, right;
+};
+
+// Sums of w[9] over the windows that begin at row[0..2] and kStride words further right.
+#if defined(CORTEN_THUMB1)
+// In assembly because the compiler does not use r8-r12 and loads words one by one. Registers: r0 weights, r1-r3 a row of them,
+// r4-r7 inputs, r8 and r9 the sums, r10-r12 the rows.
+#define CORTEN_ROW_STRIDE_1(row)                                           \
+  "ldmia r0!, {r1, r2, r3}\n mov r7, " row "\n ldmia r7, {r4, r5, r6, r7}\n" \
+  "muls r4, r1\n add r8, r4\n muls r7, r3\n add r9, r7\n"                  \
+  "mov r4, r5\n muls r4, r2\n add r8, r4\n muls r5, r1\n add r9, r5\n"     \
+  "mov r4, r6\n muls r4, r3\n add r8, r4\n muls r6, r2\n add r9, r6\n"
+#define CORTEN_ROW_STRIDE_2(row)                                           \
+  "ldmia r0!, {r1, r2, r3}\n mov r7, " row "\n ldmia r7!, {r4, r5, r6}\n"  \
+  "muls r4, r1\n add r8, r4\n muls r5, r2\n add r8, r5\n"                  \
+  "mov r4, r6\n muls r4, r3\n add r8, r4\n muls r6, r1\n add r9, r6\n"     \
+  "ldmia r7!, {r4, r5}\n muls r4, r2\n add r9, r4\n muls r5, r3\n add r9, r5\n"
+
+template <int32_t kStride>
+inline TwoOutputs dot_3x3_twice(const int32_t* const row[3], const int32_t* w) {
+  static_assert(kStride == 1 || kStride == 2);
+  register const int32_t* weights asm("r0") = w;
+  register int32_t left asm("r8") = 0;
+  register int32_t right asm("r9") = 0;
+  register const int32_t* row0 asm("r10") = row[0];
+  register const int32_t* row1 asm("r11") = row[1];
+  register const int32_t* row2 asm("r12") = row[2];
+  if constexpr (kStride == 1)
+    asm volatile(".syntax unified\n" CORTEN_ROW_STRIDE_1("r10") CORTEN_ROW_STRIDE_1("r11") CORTEN_ROW_STRIDE_1("r12")
+                 : "+r"(weights), "+r"(left), "+r"(right)
+                 : "r"(row0), "r"(row1), "r"(row2)
+                 : "r1", "r2", "r3", "r4", "r5", "r6", "r7", "cc", "memory");
+  else
+    asm volatile(".syntax unified\n" CORTEN_ROW_STRIDE_2("r10") CORTEN_ROW_STRIDE_2("r11") CORTEN_ROW_STRIDE_2("r12")
+                 : "+r"(weights), "+r"(left), "+r"(right)
+                 : "r"(row0), "r"(row1), "r"(row2)
+                 : "r1", "r2", "r3", "r4", "r5", "r6", "r7", "cc", "memory");
+  return {left, right};
+}
+#undef CORTEN_ROW_STRIDE_1
+#undef CORTEN_ROW_STRIDE_2
+#else
+template <int32_t kStride>
+inline TwoOutputs dot_3x3_twice(const int32_t* const row[3], const int32_t* w) {
+  uint32_t left = 0, right = 0;  // unsigned, as a last odd output has a neighbour of garbage
+  for (int32_t r = 0; r < 3; r++, w += 3) {
+    const uint32_t w0 = uint32_t(w[0]), w1 = uint32_t(w[1]), w2 = uint32_t(w[2]);
+    const int32_t *const a = row[r], *const b = a + kStride;
+    left += uint32_t(a[0]) * w0 + uint32_t(a[1]) * w1 + uint32_t(a[2]) * w2;
+    right += uint32_t(b[0]) * w0 + uint32_t(b[1]) * w1 + uint32_t(b[2]) * w2;
+  }
+  return {int32_t(left), int32_t(right)};
+}
+#endif
+
+}  // namespace corten
