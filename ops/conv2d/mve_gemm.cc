@@ -13,9 +13,9 @@ namespace {
 #define PAIR_NEXT(x, a, b) NEXT(x, "q4", a) NEXT(x, "q5", b)
 // The accumulators of a quad become q6 = (acc + bias) * mult >> shift.
 #define SCALE                                   \
-  "vmov q6[2], q6[0], %[a2], %[a0]\n"           \
+  "vmov q6[2], q6[0], %[a0], %[a2]\n"           \
   "vldrw.32 q4, [%[t]], #16\n"                  \
-  "vmov q6[3], q6[1], %[a3], %[a1]\n"           \
+  "vmov q6[3], q6[1], %[a1], %[a3]\n"           \
   "vadd.i32 q6, q6, q4\n"                       \
   "vldrw.32 q5, [%[t]], #16\n"                  \
   "vqdmulh.s32 q6, q6, q5\n"                    \
@@ -119,14 +119,14 @@ __attribute__((noinline)) void many_taps(const MveLayer& l, const int8_t* x, int
         "3:\n" BLOCK("0", "8")
         "sub %[x0], #16\n"
         "sub %[x1], #16\n"
-        "vmov q4[2], q4[0], %[a10], %[a00]\n"
-        "vmov q5[2], q5[0], %[a11], %[a01]\n" BLOCK("4", "12")
+        "vmov q4[2], q4[0], %[a00], %[a10]\n"
+        "vmov q5[2], q5[0], %[a01], %[a11]\n" BLOCK("4", "12")
         "sub %[x0], #16\n"
         "vldrw.32 q6, [%[t], #16]\n"
-        "vmov q4[3], q4[1], %[a10], %[a00]\n"
+        "vmov q4[3], q4[1], %[a00], %[a10]\n"
         "sub %[x1], #16\n"
         "vqdmulh.s32 q4, q4, q6\n"
-        "vmov q5[3], q5[1], %[a11], %[a01]\n"
+        "vmov q5[3], q5[1], %[a01], %[a11]\n"
         "vldrw.32 q3, [%[t], #32]\n"
         "vqdmulh.s32 q5, q5, q6\n"
         "vrshl.s32 q4, q4, q3\n"
