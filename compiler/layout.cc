@@ -94,6 +94,10 @@ class Mover {
   ValueId add_like(ValueId v, const std::string& suffix, const Perm& p) {
     const ValueId made = g.add_value(g[v].name + suffix, g[v].dtype, permuted(g[v].shape, p));
     g[made].quant = g[v].quant;
+    g[made].of = g[v].of == kNone ? v : g[v].of;
+    g[made].perm = p;
+    if (!g[v].perm.empty())
+      for (size_t d = 0; d < p.size(); d++) g[made].perm[d] = g[v].perm[size_t(p[d])];
     return made;
   }
 

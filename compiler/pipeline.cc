@@ -104,7 +104,7 @@ Graph front(const std::string& model, const AfterPass& after) {
 }
 
 Compiled compile(const CompileOptions& o) {
-  const Target& target = find_target(o.target);
+  const Target& target = target_named(o.target);
   Compiled c;
   c.real = front(o.model, o.after_pass);
   Calibration calibration;

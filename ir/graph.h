@@ -57,6 +57,9 @@ struct Value {
   Shape shape;
   std::shared_ptr<const Tensor> data;  // set: a constant
   std::optional<Quant> quant;          // set: known or chosen; an int8 value once quantised
+  // After the layout pass: the value of the graph before it that this is, and in which order (dim i is that value's dim perm[i]).
+  ValueId of = -1;
+  std::vector<int> perm;
 };
 
 using Attr = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, std::vector<std::string>>;

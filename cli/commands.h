@@ -1,0 +1,14 @@
+// The subcommands of `corten`. Each adds itself to the app and runs when it was chosen.
+#pragma once
+#include <CLI/CLI.hpp>
+
+namespace corten::cli {
+
+void add_compile(CLI::App&);
+void add_run(CLI::App&);
+void add_bench(CLI::App&);
+void add_compare(CLI::App&);
+void add_inspect(CLI::App&);
+void add_targets(CLI::App&);
+
+}  // namespace corten::cli
