@@ -48,8 +48,8 @@ inline int64_t broadcast_index(const Broadcast& s, const int32_t* stride, uint32
   return at;
 }
 
-// From the operands' shapes (right-aligned, as PyTorch does), for the compiler. False if they do not broadcast, a dim is empty, or more
-// than four dims are left after merging.
+// From the operands' shapes (right-aligned, as PyTorch does), for the compiler. False if they do not broadcast, a dim is empty, or
+// more than four dims are left after merging.
 inline bool make_broadcast(int32_t a_rank, const uint32_t* a_shape, int32_t b_rank, const uint32_t* b_shape, Broadcast* s) {
   uint32_t extent[5];
   int64_t as[5], bs[5], a_next = 1, b_next = 1, count = 1;

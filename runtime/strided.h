@@ -17,7 +17,8 @@ inline bool extents_ok(const uint32_t* extent, int32_t rank, uint32_t* product) 
 }
 
 // True if offset + sum of i[d] * stride[d] + [0, block) lies in [0, bytes) for every index i[d] < extent[d]. Extents are not 0.
-inline bool strides_ok(const uint32_t* extent, const int32_t* stride, int32_t rank, uint32_t offset, uint32_t block, uint32_t bytes) {
+inline bool strides_ok(const uint32_t* extent, const int32_t* stride, int32_t rank, uint32_t offset, uint32_t block,
+                       uint32_t bytes) {
   int64_t low = offset, high = int64_t(offset) + block;
   for (int32_t d = 0; d < rank; d++) {
     const int64_t reach = int64_t(extent[d] - 1) * stride[d];  // |reach| < 2^63
@@ -71,8 +72,8 @@ inline void strided_copy(const StridedCopy& s, const uint8_t* in, uint8_t* to) {
   }
 }
 
-// Merges neighbours that one stride walks and drops extents of 1, for the compiler. `rank` dims in, stride in bytes of 1-byte elements.
-// False if more than six dims are left, or a dim is empty.
+// Merges neighbours that one stride walks and drops extents of 1, for the compiler. `rank` dims in, stride in bytes of 1-byte
+// elements. False if more than six dims are left, or a dim is empty.
 inline bool make_strided(int32_t rank, const uint32_t* extent, const int64_t* stride, uint32_t offset, StridedCopy* s) {
   constexpr int32_t kMost = 6;
   uint32_t e[kMost + 1];

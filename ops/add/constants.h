@@ -6,12 +6,12 @@
 
 namespace corten {
 
-// The real result in output steps is v = (a - a_zero) * ra + (b - b_zero) * rb + out_zero with ra = a_scale / out_scale, rb likewise;
-// rounded half up it is floor(v + 1/2). With A = round(ra * 2^S), B = round(rb * 2^S), C = round((out_zero - a_zero * ra -
-// b_zero * rb + 1/2) * 2^S) the integer form differs from v + 1/2 by at most (128 / 2 + 128 / 2 + 1/2) * 2^-S before the floor, so it
-// rounds another way only for a v that close to a tie. S is the largest for which A * a + B * b + C fits 32 bits for every a and b:
-// about 2^21 for ratios near 1, where at most one pair in 2^13 is off, by one. A subtraction passes b_scale negated, a factor
-// (alpha) multiplies the scale.
+// The real result in output steps is v = (a - a_zero) * ra + (b - b_zero) * rb + out_zero with ra = a_scale / out_scale, rb
+// likewise; rounded half up it is floor(v + 1/2). With A = round(ra * 2^S), B = round(rb * 2^S), C = round((out_zero - a_zero * ra
+// - b_zero * rb + 1/2) * 2^S) the integer form differs from v + 1/2 by at most (128 / 2 + 128 / 2 + 1/2) * 2^-S before the floor,
+// so it rounds another way only for a v that close to a tie. S is the largest for which A * a + B * b + C fits 32 bits for every a
+// and b: about 2^21 for ratios near 1, where at most one pair in 2^13 is off, by one. A subtraction passes b_scale negated, a
+// factor (alpha) multiplies the scale.
 inline AddParams make_add(double a_scale, int a_zero, double b_scale, int b_zero, double out_scale, int out_zero, int lo, int hi) {
   constexpr double kMost = 4194304;  // 2^22: beyond it any operand step saturates the output, and shift 0 fits
   const auto ratio = [&](double scale) { return std::fmax(-kMost, std::fmin(kMost, scale / out_scale)); };

@@ -6,8 +6,8 @@
 
 namespace corten {
 
-// y[i] = clamp((a[i] * a_mult + b[i] * b_mult + offset) >> shift), operands broadcast as `shape` says, int8. The sum is computed modulo
-// 2^32; constants.h chooses the integers so that it fits. Operands: a, b, y.
+// y[i] = clamp((a[i] * a_mult + b[i] * b_mult + offset) >> shift), operands broadcast as `shape` says, int8. The sum is computed
+// modulo 2^32; constants.h chooses the integers so that it fits. Operands: a, b, y.
 struct AddParams {
   Broadcast shape;
   int32_t a_mult, b_mult, offset;

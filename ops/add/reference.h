@@ -1,4 +1,5 @@
-// add, int8: y = clamp((a * A + b * B + C) >> S), the sum modulo 2^32, the shift arithmetic. Every row must equal this, bit for bit.
+// add, int8: y = clamp((a * A + b * B + C) >> S), the sum modulo 2^32, the shift arithmetic. Every row must equal this, bit for
+// bit.
 #pragma once
 #include "ops/add/params.h"
 #include "runtime/fixed.h"

@@ -7,9 +7,9 @@
 namespace corten {
 
 // The real result in output steps is v = (x - in_zero) * w * in_scale / out_scale + b / out_scale + out_zero. As in an addition the
-// integers are nearest at the largest shift S for which x * mult + offset fits 32 bits: they are off by at most (128 / 2 + 1/2) * 2^-S
-// before the floor, so v + 1/2 rounds another way only that close to a tie (S is about 22 for a factor near 1). A channel whose offset
-// alone saturates by far has its v limited to +-2^30 first.
+// integers are nearest at the largest shift S for which x * mult + offset fits 32 bits: they are off by at most (128 / 2 + 1/2) *
+// 2^-S before the floor, so v + 1/2 rounds another way only that close to a tie (S is about 22 for a factor near 1). A channel
+// whose offset alone saturates by far has its v limited to +-2^30 first.
 inline AffineChannel make_affine(double weight, double bias, double in_scale, int in_zero, double out_scale, int out_zero) {
   constexpr double kMost = 4194304, kFar = 1073741824;  // 2^22, 2^30
   const double factor = std::fmax(-kMost, std::fmin(kMost, weight * in_scale / out_scale));

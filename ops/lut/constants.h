@@ -5,8 +5,8 @@
 
 namespace corten {
 
-// table[x + 128] = f of the real input, quantised as PyTorch does (half to even). Exact: the only rounding is this one. f: double ->
-// double; a result that is no number becomes the zero point.
+// table[x + 128] = f of the real input, quantised as PyTorch does (half to even). Exact: the only rounding is this one. f: double
+// -> double; a result that is no number becomes the zero point.
 template <class Function>
 inline void make_lut(Function f, double in_scale, int in_zero, double out_scale, int out_zero, int lo, int hi, int8_t* table) {
   for (int x = -128; x <= 127; x++) {

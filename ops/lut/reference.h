@@ -13,7 +13,8 @@ inline void lut_reference(const LutParams& p, const int8_t* table, const int8_t*
 inline bool lut_check(const CheckArgs* c) {
   if (c->params_bytes != sizeof(LutParams) || c->operands != 2) return false;
   const LutParams& p = *static_cast<const LutParams*>(c->params);
-  if (p.count == 0 || p.channels == 0 || p.count % p.channels || p.count != c->operand_bytes[0] || p.count != c->operand_bytes[1]) return false;
+  if (p.count == 0 || p.channels == 0 || p.count % p.channels || p.count != c->operand_bytes[0] || p.count != c->operand_bytes[1])
+    return false;
   return in_image(c, p.table, p.channels, 256, 4);
 }
 

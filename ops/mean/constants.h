@@ -4,12 +4,12 @@
 
 namespace corten {
 
-// Neighbouring dims of one kind are merged, extents of 1 dropped. False if a dim is empty, more than four of a kind are left, or more
-// than 2^23 elements are reduced. The sum is exact; the one rounding is requantise()'s, whose factor is within 2^-31 of
+// Neighbouring dims of one kind are merged, extents of 1 dropped. False if a dim is empty, more than four of a kind are left, or
+// more than 2^23 elements are reduced. The sum is exact; the one rounding is requantise()'s, whose factor is within 2^-31 of
 // in_scale / (out_scale * divisor): another result than the real one's only within 2^-22 of a tie.
 // divisor 0: the number of elements reduced (a mean); 1: a sum.
-inline bool make_mean(int32_t rank, const uint32_t* shape, const bool* reduce, double in_scale, int in_zero, double out_scale, int out_zero,
-                      int lo, int hi, uint32_t divisor, MeanParams* p) {
+inline bool make_mean(int32_t rank, const uint32_t* shape, const bool* reduce, double in_scale, int in_zero, double out_scale,
+                      int out_zero, int lo, int hi, uint32_t divisor, MeanParams* p) {
   *p = {};
   uint32_t* extents[2] = {p->kept, p->reduced};
   int32_t* strides[2] = {p->kept_stride, p->reduced_stride};

@@ -28,7 +28,8 @@ inline bool mean_check(const CheckArgs* c) {
   if (c->params_bytes != sizeof(MeanParams) || c->operands != 2) return false;
   const MeanParams& p = *static_cast<const MeanParams*>(c->params);
   uint32_t kept = 0, reduced = 0;
-  if (!extents_ok(p.kept, 4, &kept) || !extents_ok(p.reduced, 4, &reduced) || kept != c->operand_bytes[1] || reduced > 1u << 23) return false;
+  if (!extents_ok(p.kept, 4, &kept) || !extents_ok(p.reduced, 4, &reduced) || kept != c->operand_bytes[1] || reduced > 1u << 23)
+    return false;
   if (!scale_ok(p.scale) || p.lo > p.hi) return false;
   uint32_t extent[8];
   int32_t stride[8];

@@ -4,8 +4,8 @@
 
 namespace corten {
 
-// value: the quantised constant. An unpadded dim is merged into the one before it: into an unpadded one always, into a padded one where
-// the mode is constant (a run of pixels is one run of bytes). False if a dim is or becomes empty or more than six are left.
+// value: the quantised constant. An unpadded dim is merged into the one before it: into an unpadded one always, into a padded one
+// where the mode is constant (a run of pixels is one run of bytes). False if a dim is or becomes empty or more than six are left.
 inline bool make_pad(int32_t rank, const uint32_t* shape, const int32_t* before, const int32_t* after, uint8_t mode, int8_t value,
                      PadParams* p) {
   *p = {};

@@ -25,10 +25,14 @@ static_assert(sizeof(PadParams) == 76, "part of the image format");
 constexpr int32_t pad_source(uint8_t mode, int32_t i, int32_t n) {
   if (i >= 0 && i < n) return i;
   switch (mode) {
-    case kPadReflect: return i < 0 ? -i : 2 * (n - 1) - i;
-    case kPadReplicate: return i < 0 ? 0 : n - 1;
-    case kPadCircular: return i < 0 ? i + n : i - n;
-    default: return -1;
+    case kPadReflect:
+      return i < 0 ? -i : 2 * (n - 1) - i;
+    case kPadReplicate:
+      return i < 0 ? 0 : n - 1;
+    case kPadCircular:
+      return i < 0 ? i + n : i - n;
+    default:
+      return -1;
   }
 }
 

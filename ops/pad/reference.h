@@ -27,7 +27,8 @@ inline bool pad_check(const CheckArgs* c) {
   if (c->params_bytes != sizeof(PadParams) || c->operands != 2) return false;
   const PadParams& p = *static_cast<const PadParams*>(c->params);
   uint32_t in = 0, out = 0;
-  if (!extents_ok(p.in, 6, &in) || !extents_ok(p.out, 6, &out) || in != c->operand_bytes[0] || out != c->operand_bytes[1]) return false;
+  if (!extents_ok(p.in, 6, &in) || !extents_ok(p.out, 6, &out) || in != c->operand_bytes[0] || out != c->operand_bytes[1])
+    return false;
   constexpr int32_t kMost = (1 << 30) - 1;  // so that no sum of two positions overflows
   if (in > uint32_t(kMost) || out > uint32_t(kMost) || p.mode > kPadCircular) return false;
   for (int32_t d = 0; d < 6; d++) {

@@ -4,8 +4,8 @@
 
 namespace corten {
 
-// The window sum is exact; the one rounding is requantise()'s, whose factor is within 2^-31 of in_scale / (out_scale * divisor): another
-// result than the real one's only within 2^-22 of a tie.
+// The window sum is exact; the one rounding is requantise()'s, whose factor is within 2^-31 of in_scale / (out_scale * divisor):
+// another result than the real one's only within 2^-22 of a tie.
 inline Scale pool_scale(double in_scale, double out_scale, int64_t divisor) {
   return divisor > 0 ? make_scale(in_scale / (out_scale * double(divisor))) : Scale{0, 31};
 }

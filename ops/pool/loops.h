@@ -7,10 +7,10 @@ namespace corten {
 
 // A window of one output pixel: the first tap inside the image, and how to walk from it.
 struct PoolWindow {
-  const int8_t* x;           // channel 0 of the first tap
-  int32_t rows, columns;     // taps inside the image
+  const int8_t* x;                // channel 0 of the first tap
+  int32_t rows, columns;          // taps inside the image
   int32_t row_step, column_step;  // bytes
-  int32_t padded;            // taps inside the padded image
+  int32_t padded;                 // taps inside the padded image
 };
 
 // Calls pixel(window, y) for every output pixel in order; y points to its c channels.

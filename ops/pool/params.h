@@ -7,8 +7,8 @@
 namespace corten {
 
 // Input (n, in_h, in_w, c), output (n, out_h, out_w, c), both NHWC int8; 1-D pooling has in_h = out_h = k_h = 1.
-// Window of output row i: taps i * stride_h - pad_t + t * dil_h for t < k_h, those outside the image left out (ceil_mode is a larger
-// out_h). Adaptive: rows floor(i * in_h / out_h) to ceil((i + 1) * in_h / out_h), at most k_h of them. Columns likewise.
+// Window of output row i: taps i * stride_h - pad_t + t * dil_h for t < k_h, those outside the image left out (ceil_mode is a
+// larger out_h). Adaptive: rows floor(i * in_h / out_h) to ceil((i + 1) * in_h / out_h), at most k_h of them. Columns likewise.
 // max:     y = clamp(max over the window of x); x and y share scale and zero point. A window without a tap gives -128, clamped.
 // average: y = clamp(requantise(sum over the window of (x - in_zero), s) + out_zero), s holding the division.
 enum PoolKind : uint8_t { kPoolMax = 0, kPoolAverage = 1 };

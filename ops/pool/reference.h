@@ -16,7 +16,9 @@ inline int8_t pool_one(const PoolParams& p, const Scale* scales, PoolSpan r, Poo
       sum += v - p.in_zero;
     }
   if (p.kind == kPoolMax) return int8_t(clamp(most, p.lo, p.hi));
-  const Scale scale = p.divisor == kPoolFixed ? p.scale : p.divisor == kPoolInside ? scales[r.count * s.count] : scales[r.padded * s.padded];
+  const Scale scale = p.divisor == kPoolFixed    ? p.scale
+                      : p.divisor == kPoolInside ? scales[r.count * s.count]
+                                                 : scales[r.padded * s.padded];
   return to_int8(requantise(sum, scale), p.out_zero, p.lo, p.hi);
 }
 
@@ -34,26 +36,25 @@ inline void pool_reference(const PoolParams& p, const Scale* scales, const int8_
   }
 }
 
+inline bool pool_axis_ok(const PoolAxis& a) {
+  if (a.in == 0 || a.out == 0 || a.k == 0 || a.stride == 0 || a.dil == 0) return false;
+  if (!a.adaptive) return int64_t(a.out - 1) * a.stride + int64_t(a.k) * a.dil <= INT32_MAX;
+  PoolWalk walk = {a};  // k bounds every window: the table's index depends on it
+  for (int32_t i = 0; i < a.out; i++)
+    if (walk.next().count > a.k) return false;
+  return a.dil == 1;
+}
+
 // Common to all rows; each row adds which kind it is for.
 inline bool pool_check(const CheckArgs* a, uint8_t kind) {
   if (a->params_bytes != sizeof(PoolParams) || a->operands != 2) return false;
   const PoolParams& p = *static_cast<const PoolParams*>(a->params);
   if (p.kind != kind || p.divisor > kPoolPadded || p.lo > p.hi || !scale_ok(p.scale)) return false;
-  if (!p.n || !p.in_h || !p.in_w || !p.c || !p.out_h || !p.out_w || !p.k_h || !p.k_w) return false;
-  if (!p.stride_h || !p.stride_w || !p.dil_h || !p.dil_w) return false;
+  if (!p.n || !p.c || !pool_axis_ok(pool_rows(p)) || !pool_axis_ok(pool_columns(p))) return false;
   const uint64_t in = uint64_t(p.in_h) * p.in_w * p.c, out = uint64_t(p.out_h) * p.out_w * p.c;
   if (in > INT32_MAX || out > INT32_MAX || in * p.n != a->operand_bytes[0] || out * p.n != a->operand_bytes[1]) return false;
   if (uint64_t(p.k_h) * p.k_w > 1u << 23) return false;  // 255 * 2^23 < 2^31: the sum fits
   if (kind == kPoolAverage && (p.dil_h != 1 || p.dil_w != 1)) return false;
-  if (p.adaptive) {  // a window has at most ceil(in / out) + 1 taps; k bounds the table's index
-    const uint32_t most_h = uint32_t(p.in_h + p.out_h - 1) / p.out_h + 1, most_w = uint32_t(p.in_w + p.out_w - 1) / p.out_w + 1;
-    PoolWalk rows = {pool_rows(p)}, columns = {pool_columns(p)};
-    if (most_h * uint64_t(most_w) > 1u << 23) return false;
-    for (int32_t i = 0; i < p.out_h; i++)
-      if (rows.next().count > p.k_h) return false;
-    for (int32_t i = 0; i < p.out_w; i++)
-      if (columns.next().count > p.k_w) return false;
-  }
   return p.divisor == kPoolFixed || in_image(a, p.scales, pool_table_entries(p), sizeof(Scale), 4);
 }
 

@@ -8,6 +8,8 @@ namespace corten {
 inline QuantizeParams make_quantize(uint32_t count, double scale, int zero, int lo, int hi) {
   return {count, float(1.0 / scale), int8_t(zero), int8_t(lo), int8_t(hi), 0};
 }
-inline QuantizeParams make_dequantize(uint32_t count, double scale, int zero) { return {count, float(scale), int8_t(zero), -128, 127, 1}; }
+inline QuantizeParams make_dequantize(uint32_t count, double scale, int zero) {
+  return {count, float(scale), int8_t(zero), -128, 127, 1};
+}
 
 }  // namespace corten

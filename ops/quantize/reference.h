@@ -8,8 +8,8 @@
 
 namespace corten {
 
-// Rounds half to even without a C library: adding 1.5 * 2^23 leaves the integer in the low mantissa bits. |t| is limited first; what is
-// beyond +-512 saturates whatever the zero point.
+// Rounds half to even without a C library: adding 1.5 * 2^23 leaves the integer in the low mantissa bits. |t| is limited first;
+// what is beyond +-512 saturates whatever the zero point.
 inline int8_t quantize_one(const QuantizeParams& p, float x) {
   float t = x * p.factor;
   if (t != t) return int8_t(clamp(p.zero, p.lo, p.hi));

@@ -6,16 +6,17 @@
 
 namespace corten {
 
-// PyTorch's source index: min(floor(i * scale), in - 1), nearest-exact: min(floor((i + 1/2) * scale), in - 1), all in float32, where scale
-// is in / out, or 1 / scale_factor where that is given.
+// PyTorch's source index: min(floor(i * scale), in - 1), nearest-exact: min(floor((i + 1/2) * scale), in - 1), all in float32,
+// where scale is in / out, or 1 / scale_factor where that is given.
 inline uint32_t resize_source(uint32_t i, float scale, uint32_t in, bool exact) {
   const float at = exact ? (float(i) + 0.5f) * scale : float(i) * scale;
   const uint32_t source = uint32_t(std::floor(at));
   return source < in ? source : in - 1;
 }
 
-// start and step (of 2^24) that give PyTorch's index for every one of the `out` positions. The indices bound the step: position i must not
-// pass its own index nor fall short of it; a step within those bounds is equal to PyTorch, not merely near. False if there is none.
+// start and step (of 2^24) that give PyTorch's index for every one of the `out` positions. The indices bound the step: position i
+// must not pass its own index nor fall short of it; a step within those bounds is equal to PyTorch, not merely near. False if there
+// is none.
 inline bool make_resize_axis(uint32_t in, uint32_t out, float scale, bool exact, uint32_t* start, uint32_t* step) {
   const double unit = 16777216;
   double begin = exact ? 0.5 * scale * unit : 0, low = 0, high = 4294967295.0;

@@ -4,8 +4,8 @@
 
 namespace corten {
 
-// y[n, i, j] = x[n, min((start_h + i * step_h) >> 24, in_h - 1), min((start_w + j * step_w) >> 24, in_w - 1)], c bytes each; NHWC int8.
-// start + i * step in 64 bits.
+// y[n, i, j] = x[n, min((start_h + i * step_h) >> 24, in_h - 1), min((start_w + j * step_w) >> 24, in_w - 1)], c bytes each; NHWC
+// int8. start + i * step in 64 bits.
 struct ResizeParams {
   uint16_t n, in_h, in_w, c;
   uint16_t out_h, out_w;

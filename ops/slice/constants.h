@@ -4,8 +4,8 @@
 
 namespace corten {
 
-// Output dim d is elements start[d], start[d] + step[d], ... of input dim d, extent[d] of them: slice, select, narrow, chunk, flip (a
-// negative step), and, with step 0, expand. False if rank > 16, a dim is empty, or more than six dims are left after merging.
+// Output dim d is elements start[d], start[d] + step[d], ... of input dim d, extent[d] of them: slice, select, narrow, chunk, flip
+// (a negative step), and, with step 0, expand. False if rank > 16, a dim is empty, or more than six dims are left after merging.
 inline bool make_slice(int32_t rank, const uint32_t* shape, const int64_t* start, const int64_t* step, const uint32_t* extent,
                        SliceParams* p) {
   constexpr int32_t kMost = 16;

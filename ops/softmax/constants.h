@@ -20,10 +20,10 @@ inline SoftmaxParams make_softmax(uint32_t outer, uint32_t n, uint32_t inner, do
   return p;
 }
 
-// log_softmax: d * mult is off by at most 255 / 2 * 2^-shift output steps, and log2 of the sum by 2^-23, so by ln 2 / out_scale * 2^-23
-// steps. shift is the largest up to 30 for which both multipliers fit 31 bits.
-inline SoftmaxParams make_log_softmax(uint32_t outer, uint32_t n, uint32_t inner, double in_scale, double out_scale, int out_zero, int lo,
-                                      int hi) {
+// log_softmax: d * mult is off by at most 255 / 2 * 2^-shift output steps, and log2 of the sum by 2^-23, so by ln 2 / out_scale *
+// 2^-23 steps. shift is the largest up to 30 for which both multipliers fit 31 bits.
+inline SoftmaxParams make_log_softmax(uint32_t outer, uint32_t n, uint32_t inner, double in_scale, double out_scale, int out_zero,
+                                      int lo, int hi) {
   SoftmaxParams p = make_softmax(outer, n, inner, out_scale, out_zero, lo, hi);
   const double step = in_scale / out_scale, log_step = std::log(2.0) / out_scale;
   int32_t shift = 30;

@@ -13,7 +13,7 @@ struct SoftmaxParams {
   Scale scale;       // softmax: 1 / out_scale. log_softmax: mult = in_scale / out_scale * 2^shift, shift 0..30
   int32_t log_mult;  // log_softmax: ln 2 / out_scale * 2^shift
   int8_t out_zero, lo, hi;
-  uint8_t log;       // 1: log_softmax
+  uint8_t log;  // 1: log_softmax
 };
 static_assert(sizeof(SoftmaxParams) == 32, "part of the image format");
 

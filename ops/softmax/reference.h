@@ -28,10 +28,21 @@ struct SoftmaxFactor {
   int32_t shift;
 };
 
+// floor((2^63 - 1) / top) for top in [2^31, 2^32), bit by bit: a core's library division of 64 bits is larger and no faster.
+inline uint32_t softmax_reciprocal(uint32_t top) {
+  uint32_t rest = 0x7fffffff, quotient = 0;
+  for (int32_t bit = 0; bit < 32; bit++) {
+    const bool carry = rest >> 31 != 0;
+    rest = rest << 1 | 1, quotient <<= 1;
+    if (carry || rest >= top) rest -= top, quotient |= 1;
+  }
+  return quotient;
+}
+
 // 1 / sum = reciprocal / 2^63 / 2^(32 - zeros), and 1 / out_scale = mult / 2^(31 + shift); the product's top 31 bits are kept.
 inline SoftmaxFactor softmax_factor(const SoftmaxParams& p, uint64_t sum) {
   const SoftmaxSum s = softmax_normalise(sum);
-  const uint32_t reciprocal = uint32_t(uint64_t(INT64_MAX) / s.top);
+  const uint32_t reciprocal = softmax_reciprocal(s.top);
   return {uint32_t(uint64_t(reciprocal) * uint32_t(p.scale.mult) >> 32), 94 + p.scale.shift - s.zeros};
 }
 
