@@ -24,19 +24,42 @@ static_assert(multiply_high_halves(-32768, 0x4000ffff) == multiply_high_long(-32
 static_assert(multiply_high_halves(98304, 0x7fffffff) == multiply_high_long(98304, 0x7fffffff));
 static_assert(multiply_high_halves(-1, 1) == -1);
 
-// One channel's scale, taken apart once for all its outputs. `twice_zero` is 2 * out_zero + 1.
-class ScalarScale {
- public:
-  ScalarScale(const DspScale& s, int32_t twice_zero)
-      : bias(s.word >> 8), mult_(s.mult), shift_(s.word & 31), addend_(int32_t(uint32_t(twice_zero) << shift_)) {}
-  int8_t operator()(int32_t acc, int32_t lo, int32_t hi) const {
-    const int32_t high = kLongMultiply ? multiply_high_long(acc, mult_) : multiply_high_halves(acc, mult_);
-    return int8_t(clamp(int32_t(uint32_t(high) + uint32_t(addend_)) >> shift_ >> 1, lo, hi));
-  }
-  const int32_t bias;
-
- private:
-  const int32_t mult_, shift_, addend_;
+// What the outputs of a layer have in common: 2 * zero point + 1, and the clamp.
+struct ScalarRange {
+  int32_t twice_zero, lo, hi;
 };
+
+// floor((acc + bias) * mult / 2^32), rounded half up by e bits (which is requantise(): see dsp_scale.h), zero point added.
+#if defined(CORTEN_THUMB1)
+// In assembly because the compiler has too few registers for the C++ below: 45 instructions instead of 21.
+inline int32_t scalar_requantise(int32_t acc, const DspScale& scale, int32_t twice_zero) {
+  int32_t mult = scale.mult, high, low, sum;
+  asm(".syntax unified\n"
+      "asrs %[low], %[word], #8\n adds %[acc], %[acc], %[low]\n"
+      "sxth %[low], %[acc]\n subs %[acc], %[acc], %[low]\n asrs %[acc], %[acc], #16\n"  // the accumulator's halves: acc, low
+      "lsrs %[high], %[mult], #16\n uxth %[mult], %[mult]\n"                              // the multiplier's: high, mult
+      "mov %[sum], %[low]\n muls %[sum], %[mult]\n asrs %[sum], %[sum], #16\n"
+      "muls %[low], %[high]\n adds %[sum], %[sum], %[low]\n"
+      "muls %[mult], %[acc]\n adds %[sum], %[sum], %[mult]\n asrs %[sum], %[sum], #16\n"
+      "muls %[acc], %[high]\n adds %[acc], %[acc], %[sum]\n"
+      "mov %[sum], %[zero]\n lsls %[sum], %[word]\n adds %[acc], %[acc], %[sum]\n"
+      "asrs %[acc], %[word]\n asrs %[acc], %[acc], #1\n"  // shifts by a register look at its low byte alone
+      : [acc] "+l"(acc), [mult] "+l"(mult), [high] "=&l"(high), [low] "=&l"(low), [sum] "=&l"(sum)
+      : [word] "l"(scale.word), [zero] "r"(twice_zero)
+      : "cc");
+  return acc;
+}
+#else
+inline int32_t scalar_requantise(int32_t acc, const DspScale& scale, int32_t twice_zero) {
+  acc = int32_t(uint32_t(acc) + uint32_t(scale.word >> 8));
+  const int32_t high = kLongMultiply ? multiply_high_long(acc, scale.mult) : multiply_high_halves(acc, scale.mult);
+  const int32_t shift = scale.word & 31;
+  return int32_t(uint32_t(high) + (uint32_t(twice_zero) << shift)) >> shift >> 1;
+}
+#endif
+
+inline int8_t scalar_output(int32_t acc, const DspScale& scale, const ScalarRange& range) {
+  return int8_t(clamp(scalar_requantise(acc, scale, range.twice_zero), range.lo, range.hi));
+}
 
 }  // namespace corten

@@ -15,7 +15,8 @@ struct Channel {
   const int32_t* w;
   int32_t* rows;
   uint32_t row_words;
-  ScalarScale scale;
+  DspScale scale;
+  ScalarRange range;
 };
 
 int32_t* fill_words(int32_t* to, uint32_t n, int32_t value) {
@@ -44,28 +45,27 @@ void widen_row(const ConvParams& p, const Channel& c, int32_t* to, uint32_t iy, 
 template <int32_t kStride>
 void outputs_3x3(const ConvParams& p, const Channel& c, const int32_t* rows[], int8_t* y, uint32_t n) {
   const uint32_t step = p.out_c;
-  const int32_t lo = p.lo, hi = p.hi;
   for (; n > 0; n -= n > 1 ? 2 : 1) {
     const TwoOutputs sum = dot_3x3_twice<kStride>(rows, c.w);
     for (int32_t r = 0; r < 3; r++) rows[r] += 2 * kStride;
-    *y = c.scale(sum.left + c.scale.bias, lo, hi);
+    *y = scalar_output(sum.left, c.scale, c.range);
     y += step;
     if (n == 1) break;
-    *y = c.scale(sum.right + c.scale.bias, lo, hi);
+    *y = scalar_output(sum.right, c.scale, c.range);
     y += step;
   }
 }
 
 void outputs_any(const ConvParams& p, const Channel& c, uint32_t oldest, int8_t* y, uint32_t n) {
   for (uint32_t i = 0; i < n; i++, y += p.out_c) {
-    int32_t acc = c.scale.bias;
+    int32_t acc = 0;
     const int32_t* w = c.w;
     for (uint32_t r = 0, slot = oldest; r < p.k_h; r++) {
       const int32_t* x = c.rows + slot * c.row_words + i * p.stride_w;
       for (const int32_t* const end = w + p.k_w; w < end; w++) acc += *x++ * *w;
       if (++slot == p.k_h) slot = 0;
     }
-    *y = c.scale(acc, p.lo, p.hi);
+    *y = scalar_output(acc, c.scale, c.range);
   }
 }
 
@@ -98,6 +98,7 @@ extern "C" void conv2d_s8_scalar_depthwise(const KernelArgs* args) {
   const ConvParams p = conv_lying(*static_cast<const ConvParams*>(args->params));
   const uint32_t taps = uint32_t(p.k_h) * p.k_w, multiplier = uint32_t(conv_group_out(p));
   const DspScale* const table = at<DspScale>(args, p.tables);
+  const ScalarRange range = {2 * p.out_zero + 1, p.lo, p.hi};
   int32_t* const w = static_cast<int32_t*>(args->scratch);
   const int8_t* x = static_cast<const int8_t*>(args->operand[0]);
   int8_t* y = static_cast<int8_t*>(args->operand[1]);
@@ -105,7 +106,7 @@ extern "C" void conv2d_s8_scalar_depthwise(const KernelArgs* args) {
     const int8_t* weights = at<int8_t>(args, p.weights);
     for (uint32_t o = 0, group = 0, of_group = 0; o < p.out_c; o++) {
       for (uint32_t k = 0; k < taps; k++) w[k] = *weights++;
-      const Channel c = {x + group, y + o, w, w + taps, conv_depthwise_row(p), ScalarScale(table[o], 2 * p.out_zero + 1)};
+      const Channel c = {x + group, y + o, w, w + taps, conv_depthwise_row(p), table[o], range};
       for (uint32_t ox = 0; ox < p.out_w; ox += kDepthwiseTile) tile(p, c, ox, least(kDepthwiseTile, p.out_w - ox));
       if (++of_group == multiplier) of_group = 0, group++;
     }

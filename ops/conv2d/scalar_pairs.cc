@@ -83,7 +83,7 @@ class Patches {
 // All channels of the two pixels whose patches are expanded in x; `both` is false for a last pixel without a partner.
 void channels(const ConvParams& p, const int8_t* w, const DspScale* table, const int32_t* x, int8_t* y, bool both) {
   const uint32_t taps = conv_taps4(p), out_c = p.out_c;
-  const int32_t twice_zero = 2 * p.out_zero + 1, lo = p.lo, hi = p.hi;
+  const ScalarRange range = {2 * p.out_zero + 1, p.lo, p.hi};
   int8_t* const second = both ? y + out_c : y;  // the first pixel is stored last
   for (uint32_t o = 0; o < out_c; o += 2) {
     PixelPair sum[2];
@@ -94,9 +94,8 @@ void channels(const ConvParams& p, const int8_t* w, const DspScale* table, const
       sum[0] = dot_one_channel(w, x, taps);
     w += 2 * taps;
     for (uint32_t i = 0; i < n; i++) {
-      const ScalarScale scale(table[o + i], twice_zero);
-      second[o + i] = scale(sum[i].b + scale.bias, lo, hi);
-      y[o + i] = scale(sum[i].a + scale.bias, lo, hi);
+      second[o + i] = scalar_output(sum[i].b, table[o + i], range);
+      y[o + i] = scalar_output(sum[i].a, table[o + i], range);
     }
   }
 }

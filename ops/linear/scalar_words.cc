@@ -13,7 +13,7 @@ extern "C" void linear_s8_scalar_words(const KernelArgs* a) {
   int8_t* y = static_cast<int8_t*>(a->operand[1]);
   int32_t* const words = static_cast<int32_t*>(a->scratch);
   const uint32_t in4 = linear_in4(p), fours = p.out / 4 * 4;
-  const int32_t twice_zero = 2 * p.out_zero + 1, lo = p.lo, hi = p.hi;
+  const ScalarRange range = {2 * p.out_zero + 1, p.lo, p.hi};
   for (uint32_t k = p.in; k < in4; k++) words[k] = 0;
   for (uint32_t row = 0; row < p.rows; row++) {
     for (uint32_t k = 0; k < p.in; k++) words[k] = *x++;
@@ -21,16 +21,12 @@ extern "C" void linear_s8_scalar_words(const KernelArgs* a) {
     for (uint32_t o = 0; o < fours; o += 4, w += 4 * in4) {
       int32_t acc[4] = {0, 0, 0, 0};
       dot_four_outputs(reinterpret_cast<const uint32_t*>(w), words, in4, acc);
-      for (uint32_t i = 0; i < 4; i++) {
-        const ScalarScale scale(table[o + i], twice_zero);
-        *y++ = scale(acc[i] + scale.bias, lo, hi);
-      }
+      for (uint32_t i = 0; i < 4; i++) *y++ = scalar_output(acc[i], table[o + i], range);
     }
     for (uint32_t o = fours; o < p.out; o++) {
-      const ScalarScale scale(table[o], twice_zero);
-      int32_t acc = scale.bias;
+      int32_t acc = 0;
       for (uint32_t k = 0; k < in4; k++) acc += words[k] * *w++;
-      *y++ = scale(acc, lo, hi);
+      *y++ = scalar_output(acc, table[o], range);
     }
   }
 }
