@@ -1,0 +1,23 @@
+// Portable twin of the MVE row: the same packed bytes, plain loops.
+#include "ops/linear/pack_mve.h"
+#include "runtime/kernel.h"
+#include "runtime/mve_twin.h"
+
+namespace corten {
+
+extern "C" void linear_s8_mve(const KernelArgs* a) {
+  const LinearParams& p = *static_cast<const LinearParams*>(a->params);
+  const int8_t *x = static_cast<const int8_t*>(a->operand[0]), *weights = at<int8_t>(a, p.weights);
+  int8_t* y = static_cast<int8_t*>(a->operand[1]);
+  for (uint32_t r = 0; r < p.rows; r++, x += p.in)
+    for (uint32_t o = 0; o < p.out; o++) {
+      const int32_t* table = at<int32_t>(a, p.tables) + o / 4 * 12 + o % 4;
+      uint32_t acc = uint32_t(table[0]);
+      for (uint32_t i = 0; i < p.in; i++) acc += uint32_t(x[i] * weights[linear_quads_at(linear_mve_vectors(p), o, i)]);
+      *y++ = to_int8(mve_requantise(acc, table[4], table[8]), p.out_zero, p.lo, p.hi);
+    }
+}
+
+extern "C" bool linear_s8_mve_check(const CheckArgs* a) { return linear_check(a, linear_quads_weights, linear_quads_tables, 0); }
+
+}  // namespace corten
