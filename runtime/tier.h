@@ -19,13 +19,16 @@ inline constexpr Tier kTier = Tier::mve;
 #define CORTEN_HOST 1
 #endif
 
-// Is a 32 x 32 -> 64 bit multiply one instruction? Not on ARMv6-M and ARMv8-M baseline (M0, M0+, M23). CORTEN_THUMB1: only their
-// instructions may be used in assembly.
+// Is a 32 x 32 -> 64 bit multiply one instruction? Not on ARMv6-M and ARMv8-M baseline (M0, M0+, M23). Assembly may use only their
+// instructions under CORTEN_THUMB1, those of ARMv7-M under CORTEN_THUMB2.
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
 inline constexpr bool kLongMultiply = false;
 #define CORTEN_THUMB1 1
 #else
 inline constexpr bool kLongMultiply = true;
+#if defined(__arm__)
+#define CORTEN_THUMB2 1
+#endif
 #endif
 
 }  // namespace corten
