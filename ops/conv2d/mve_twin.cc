@@ -1,5 +1,6 @@
 // Portable twins of the MVE rows: the same packed bytes, plain loops.
 #include "ops/conv2d/pack_mve.h"
+#include "ops/conv2d/pack_mve_depthwise.h"
 #include "runtime/kernel.h"
 #include "runtime/mve_twin.h"
 
@@ -23,27 +24,57 @@ int8_t quads_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, i
   return to_int8(mve_requantise(acc, table[4], table[8]), p.out_zero, p.lo, p.hi);
 }
 
-void quads_run(const KernelArgs* a) {
+template <class F>
+void for_outputs(const KernelArgs* a, F output) {
   const ConvParams& p = *static_cast<const ConvParams*>(a->params);
   const int8_t* x = static_cast<const int8_t*>(a->operand[0]);
   int8_t* y = static_cast<int8_t*>(a->operand[1]);
   for (int32_t n = 0; n < p.n; n++, x += p.in_h * p.in_w * p.in_c)
     for (int32_t oy = 0; oy < p.out_h; oy++)
       for (int32_t ox = 0; ox < p.out_w; ox++)
-        for (uint32_t o = 0; o < p.out_c; o++) *y++ = quads_output(a, p, x, oy, ox, o);
+        for (uint32_t o = 0; o < p.out_c; o++) *y++ = output(a, p, x, oy, ox, o);
+}
+
+// One output of a depthwise row.
+int8_t lanes_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, int32_t oy, int32_t ox, uint32_t o) {
+  const uint32_t block = o / 16, lane = o % 16;
+  const int8_t* weights = at<int8_t>(a, p.weights) + block * conv_lanes_taps(p) * 16 + lane;
+  const int32_t* table = at<int32_t>(a, p.tables) + block * 48;
+  uint32_t acc = uint32_t(table[conv_lanes_table_at(lane, 0)]);
+  for (uint32_t r = 0; r < p.k_h; r++)
+    for (uint32_t s = 0; s < p.k_w; s++) {
+      const int32_t iy = oy * p.stride_h - p.pad_t + int32_t(r * p.dil_h), ix = ox * p.stride_w - p.pad_l + int32_t(s * p.dil_w);
+      const bool inside = iy >= 0 && iy < p.in_h && ix >= 0 && ix < p.in_w;
+      const int32_t value = inside ? x[(iy * p.in_w + ix) * p.in_c + int32_t(o)] : p.in_zero;
+      acc += uint32_t(value * weights[conv_lanes_tap(p, r, s) * 16]);
+    }
+  const int32_t scaled = mve_requantise(acc, table[conv_lanes_table_at(lane, 1)], table[conv_lanes_table_at(lane, 2)]);
+  return to_int8(scaled, p.out_zero, p.lo, p.hi);
 }
 
 }  // namespace
 
-extern "C" void conv2d_s8_mve_point(const KernelArgs* a) { quads_run(a); }
+extern "C" void conv2d_s8_mve_point(const KernelArgs* a) { for_outputs(a, quads_output); }
 extern "C" bool conv2d_s8_mve_point_check(const CheckArgs* a) {
   return conv_check(a, conv_quads_weights, conv_quads_tables, 0) && conv_mve_point_takes(conv_params(a));
 }
 
-extern "C" void conv2d_s8_mve(const KernelArgs* a) { quads_run(a); }
+extern "C" void conv2d_s8_mve(const KernelArgs* a) { for_outputs(a, quads_output); }
 extern "C" bool conv2d_s8_mve_check(const CheckArgs* a) {
   return conv_check(a, conv_quads_weights, conv_quads_tables, 0) && conv_params(a).groups == 1 &&
          a->scratch_bytes >= conv_mve_scratch(conv_params(a));
+}
+
+extern "C" void conv2d_s8_mve_depthwise3x3(const KernelArgs* a) { for_outputs(a, lanes_output); }
+extern "C" bool conv2d_s8_mve_depthwise3x3_check(const CheckArgs* a) {
+  return conv_check(a, conv_lanes_weights, conv_lanes_tables, 0) && conv_mve_depthwise(conv_params(a)) &&
+         conv_mve_is_3x3(conv_params(a)) && a->scratch_bytes >= conv_lanes_scratch(conv_params(a));
+}
+
+extern "C" void conv2d_s8_mve_depthwise(const KernelArgs* a) { for_outputs(a, lanes_output); }
+extern "C" bool conv2d_s8_mve_depthwise_check(const CheckArgs* a) {
+  return conv_check(a, conv_lanes_weights, conv_lanes_tables, 0) && conv_mve_depthwise(conv_params(a)) &&
+         !conv_mve_is_3x3(conv_params(a)) && a->scratch_bytes >= conv_lanes_scratch(conv_params(a));
 }
 
 }  // namespace corten

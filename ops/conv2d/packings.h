@@ -4,3 +4,4 @@
 #include "ops/conv2d/pack_dsp.h"
 #include "ops/conv2d/pack_scalar.h"
 #include "ops/conv2d/pack_mve.h"
+#include "ops/conv2d/pack_mve_depthwise.h"
