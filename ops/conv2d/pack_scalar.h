@@ -45,10 +45,12 @@ inline void conv_scalar_depthwise_pack(const ConvParams& p, const ConvSource& s,
 }
 inline constexpr ConvPacking conv_scalar_depthwise = {conv_plain_weights, conv_scalar_tables, conv_scalar_depthwise_pack};
 
-// An image one column wide lies in memory as an image one row high; the kernel likes that better.
+// The kernel walks along the longer side of the output: this is the convolution with height and width exchanged if the height is
+// longer. Tensors and weights stay as they are, so their steps are exchanged with it.
+constexpr bool conv_upright(const ConvParams& p) { return p.out_h > p.out_w; }
 constexpr ConvParams conv_lying(const ConvParams& p) {
   ConvParams q = p;
-  if (p.in_w != 1 || p.out_w != 1 || p.k_w != 1 || p.pad_l != 0) return q;
+  if (!conv_upright(p)) return q;
   q.in_h = p.in_w, q.in_w = p.in_h, q.out_h = p.out_w, q.out_w = p.out_h, q.k_h = p.k_w, q.k_w = p.k_h;
   q.stride_h = p.stride_w, q.stride_w = p.stride_h, q.pad_t = p.pad_l, q.pad_l = p.pad_t;
   return q;

@@ -9,8 +9,11 @@ namespace corten {
 struct TwoOutputs {
   int32_t left, right;
 };
+struct ThreeRows {
+  const int32_t *a, *b, *c;
+};
 
-// Sums of w[9] over the windows that begin at row[0..2] and kStride words further right.
+// Sums of w[9] over the windows that begin at the rows and kStride words further right.
 #if defined(CORTEN_THUMB1)
 // In assembly because the compiler does not use r8-r12 and loads words one by one. Registers: r0 weights, r1-r3 a row of them,
 // r4-r7 inputs, r8 and r9 the sums, r10-r12 the rows.
@@ -26,14 +29,14 @@ struct TwoOutputs {
   "ldmia r7!, {r4, r5}\n muls r4, r2\n add r9, r4\n muls r5, r3\n add r9, r5\n"
 
 template <int32_t kStride>
-inline TwoOutputs dot_3x3_twice(const int32_t* const row[3], const int32_t* w) {
+inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
   static_assert(kStride == 1 || kStride == 2);
   register const int32_t* weights asm("r0") = w;
   register int32_t left asm("r8") = 0;
   register int32_t right asm("r9") = 0;
-  register const int32_t* row0 asm("r10") = row[0];
-  register const int32_t* row1 asm("r11") = row[1];
-  register const int32_t* row2 asm("r12") = row[2];
+  register const int32_t* row0 asm("r10") = rows.a;
+  register const int32_t* row1 asm("r11") = rows.b;
+  register const int32_t* row2 asm("r12") = rows.c;
   if constexpr (kStride == 1)
     asm volatile(".syntax unified\n" CORTEN_ROW_STRIDE_1("r10") CORTEN_ROW_STRIDE_1("r11") CORTEN_ROW_STRIDE_1("r12")
                  : "+r"(weights), "+r"(left), "+r"(right)
@@ -48,9 +51,39 @@ inline TwoOutputs dot_3x3_twice(const int32_t* const row[3], const int32_t* w) {
 }
 #undef CORTEN_ROW_STRIDE_1
 #undef CORTEN_ROW_STRIDE_2
+#elif defined(CORTEN_THUMB2)
+// In assembly for LDM: the compiler loads words one by one.
+#define CORTEN_ROW_STRIDE_1(row)                                                                  \
+  "ldm %[w]!, {r1, r2, r3}\n ldm " row ", {r4, r5, r6, r8}\n"                                     \
+  "mla %[left], r4, r1, %[left]\n mla %[left], r5, r2, %[left]\n mla %[left], r6, r3, %[left]\n"  \
+  "mla %[right], r5, r1, %[right]\n mla %[right], r6, r2, %[right]\n mla %[right], r8, r3, %[right]\n"
+#define CORTEN_ROW_STRIDE_2(row)                                                                  \
+  "ldm %[w]!, {r1, r2, r3}\n ldm " row ", {r4, r5, r6, r8, r9}\n"                                 \
+  "mla %[left], r4, r1, %[left]\n mla %[left], r5, r2, %[left]\n mla %[left], r6, r3, %[left]\n"  \
+  "mla %[right], r6, r1, %[right]\n mla %[right], r8, r2, %[right]\n mla %[right], r9, r3, %[right]\n"
+
+template <int32_t kStride>
+inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
+  static_assert(kStride == 1 || kStride == 2);
+  TwoOutputs sum = {0, 0};
+  if constexpr (kStride == 1)
+    asm(CORTEN_ROW_STRIDE_1("%[a]") CORTEN_ROW_STRIDE_1("%[b]") CORTEN_ROW_STRIDE_1("%[c]")
+        : [w] "+r"(w), [left] "+r"(sum.left), [right] "+r"(sum.right)
+        : [a] "r"(rows.a), [b] "r"(rows.b), [c] "r"(rows.c)
+        : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "memory");
+  else
+    asm(CORTEN_ROW_STRIDE_2("%[a]") CORTEN_ROW_STRIDE_2("%[b]") CORTEN_ROW_STRIDE_2("%[c]")
+        : [w] "+r"(w), [left] "+r"(sum.left), [right] "+r"(sum.right)
+        : [a] "r"(rows.a), [b] "r"(rows.b), [c] "r"(rows.c)
+        : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "memory");
+  return sum;
+}
+#undef CORTEN_ROW_STRIDE_1
+#undef CORTEN_ROW_STRIDE_2
 #else
 template <int32_t kStride>
-inline TwoOutputs dot_3x3_twice(const int32_t* const row[3], const int32_t* w) {
+inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
+  const int32_t* const row[3] = {rows.a, rows.b, rows.c};
   uint32_t left = 0, right = 0;  // unsigned, as a last odd output has a neighbour of garbage
   for (int32_t r = 0; r < 3; r++, w += 3) {
     const uint32_t w0 = uint32_t(w[0]), w1 = uint32_t(w[1]), w2 = uint32_t(w[2]);
