@@ -14,6 +14,10 @@ namespace corten {
 struct PixelPair {
   int32_t a, b;
 };
+struct TwoChannels {
+  PixelPair first, next;
+};
+
 // Sums over words and over upper halves, two taps each time; `taps` in all.
 inline PixelPair pixel_pair(uint32_t words, uint32_t uppers, uint32_t taps) {
   return {int32_t(words - (uppers << 16) - (taps << 14)), int32_t(uppers)};
@@ -34,7 +38,7 @@ inline PixelPair dot_one_channel(const int8_t* w, const int32_t* x, uint32_t tap
 // Two channels, weights by words as pack_scalar.h says.
 #if defined(CORTEN_THUMB1)
 // In assembly because the compiler does not use r8-r12 as accumulators, and spills instead.
-inline void dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps, PixelPair out[2]) {
+inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps) {
   register const uint32_t* r0 asm("r0") = w;
   register const int32_t* r1 asm("r1") = x;
   register uint32_t words0 asm("r8") = 0;
@@ -60,7 +64,7 @@ inline void dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps,
       : "+r"(r0), "+r"(r1), "+r"(words0), "+r"(uppers0), "+r"(words1), "+r"(uppers1)
       : "r"(upper_half), "r"(end)
       : "r2", "r3", "r4", "r5", "r6", "r7", "cc", "memory");
-  out[0] = pixel_pair(words0, uppers0, taps), out[1] = pixel_pair(words1, uppers1, taps);
+  return {pixel_pair(words0, uppers0, taps), pixel_pair(words1, uppers1, taps)};
 }
 #elif defined(CORTEN_THUMB2)
 // In assembly because the compiler spills, and takes a multiply and an add for MLA. Loads stand together, where each takes one cycle;
@@ -72,7 +76,7 @@ inline void dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps,
   "add r4, r4, r9\n add r5, r5, r9, asr #16\n add r6, r6, r11\n add r8, r8, r11, asr #16\n"
 #define CORTEN_FOUR_TAPS CORTEN_TWO_TAPS("], #8", "-7", "-4", "-3") CORTEN_TWO_TAPS(", #-6]", "-5", "-2", "-1")
 
-inline void dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps, PixelPair out[2]) {
+inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps) {
   register const uint32_t* weights asm("r0") = w;
   register const int32_t* inputs asm("r1") = x;
   register uint32_t words0 asm("r4") = 0;
@@ -88,14 +92,14 @@ inline void dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps,
       : "+r"(weights), "+r"(inputs), "+r"(odd), "+r"(words0), "+r"(uppers0), "+r"(words1), "+r"(uppers1)
       : "r"(upper_half), "r"(end)
       : "r3", "r9", "r10", "r11", "lr", "cc", "memory");
-  out[0] = pixel_pair(words0, uppers0, taps), out[1] = pixel_pair(words1, uppers1, taps);
+  return {pixel_pair(words0, uppers0, taps), pixel_pair(words1, uppers1, taps)};
 }
 #undef CORTEN_TWO_TAPS
 #undef CORTEN_FOUR_TAPS
 #else
 constexpr int32_t weight_of(uint32_t word, int32_t k) { return int32_t(word << (24 - 8 * k)) >> 24; }
 
-inline void dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps, PixelPair out[2]) {
+inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps) {
   uint32_t words0 = 0, uppers0 = 0, words1 = 0, uppers1 = 0;
   const uint32_t* const end = w + taps / 2;
   do {
@@ -111,7 +115,7 @@ inline void dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps,
     words1 += uint32_t(high1), uppers1 += uint32_t(high1 >> 16);
     w += 2, x += 4;
   } while (w != end);
-  out[0] = pixel_pair(words0, uppers0, taps), out[1] = pixel_pair(words1, uppers1, taps);
+  return {pixel_pair(words0, uppers0, taps), pixel_pair(words1, uppers1, taps)};
 }
 #endif
 

@@ -80,23 +80,23 @@ class Patches {
   const uint32_t row_, span_h_, span_w_;
 };
 
-// All channels of the two pixels whose patches are expanded in x; `both` is false for a last pixel without a partner.
-void channels(const ConvParams& p, const int8_t* w, const DspScale* table, const int32_t* x, int8_t* y, bool both) {
-  const uint32_t taps = conv_taps4(p), out_c = p.out_c;
-  const ScalarRange range = {2 * p.out_zero + 1, p.lo, p.hi};
-  int8_t* const second = both ? y + out_c : y;  // the first pixel is stored last
-  for (uint32_t o = 0; o < out_c; o += 2) {
-    PixelPair sum[2];
-    const uint32_t n = o + 1 < out_c ? 2 : 1;
-    if (n == 2)
-      dot_two_channels(reinterpret_cast<const uint32_t*>(w), x, taps, sum);
-    else
-      sum[0] = dot_one_channel(w, x, taps);
-    w += 2 * taps;
-    for (uint32_t i = 0; i < n; i++) {
-      second[o + i] = scalar_output(sum[i].b, table[o + i], range);
-      y[o + i] = scalar_output(sum[i].a, table[o + i], range);
-    }
+// All channels of the two pixels whose patches are expanded in x. y and second: where they go. For a last pixel without a partner they
+// are the same place; the first pixel is stored last. Not inlined, and everything by value, for the sake of the registers.
+[[gnu::noinline]] void channels(const int8_t* w, const DspScale* table, const int32_t* x, uint32_t taps, int8_t* y, int8_t* second,
+                                uint32_t out_c, ScalarRange range) {
+  for (; out_c > 1; out_c -= 2) {
+    const TwoChannels sum = dot_two_channels(reinterpret_cast<const uint32_t*>(w), x, taps);
+    const DspScale first = table[0], next = table[1];
+    *second++ = scalar_output(sum.first.b, first, range);
+    *y++ = scalar_output(sum.first.a, first, range);
+    *second++ = scalar_output(sum.next.b, next, range);
+    *y++ = scalar_output(sum.next.a, next, range);
+    w += 2 * taps, table += 2;
+  }
+  if (out_c > 0) {
+    const PixelPair sum = dot_one_channel(w, x, taps);
+    *second = scalar_output(sum.b, *table, range);
+    *y = scalar_output(sum.a, *table, range);
   }
 }
 
@@ -108,15 +108,17 @@ extern "C" void conv2d_s8_scalar_pairs(const KernelArgs* args) {
   const DspScale* const table = at<DspScale>(args, p.tables);
   int32_t* const x = static_cast<int32_t*>(args->scratch);
   int8_t* y = static_cast<int8_t*>(args->operand[1]);
-  for (uint32_t k = uint32_t(conv_taps(p)); k < conv_taps4(p); k++) x[k] = 0;
+  const ScalarRange range = {2 * p.out_zero + 1, p.lo, p.hi};
+  const uint32_t taps = conv_taps4(p), out_c = p.out_c;
+  for (uint32_t k = uint32_t(conv_taps(p)); k < taps; k++) x[k] = 0;
   Windows windows(p, static_cast<const int8_t*>(args->operand[0]));
   const Patches patches(p);
   for (uint32_t left = uint32_t(p.n) * p.out_h * p.out_w; left > 0;) {
     const bool both = left > 1;
     const Window a = windows.next(), b = both ? windows.next() : a;
     patches.expand_both(x, a, b);
-    channels(p, weights, table, x, y, both);
-    y += 2 * p.out_c, left -= both ? 2 : 1;
+    channels(weights, table, x, taps, y, both ? y + out_c : y, out_c, range);
+    y += 2 * out_c, left -= both ? 2 : 1;
   }
 }
 
