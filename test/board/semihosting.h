@@ -33,6 +33,7 @@ inline intptr_t semihosting_open(const char* path, uint32_t mode) {
   return semihosting_call(0x01, block);
 }
 inline void semihosting_close(intptr_t handle) { semihosting_call(0x02, &handle); }
+inline intptr_t semihosting_length(intptr_t handle) { return semihosting_call(0x0c, &handle); }
 // Both return the bytes that were NOT transferred: 0 is success.
 inline size_t semihosting_read(intptr_t handle, void* data, size_t bytes) {
   const uintptr_t block[3] = {uintptr_t(handle), reinterpret_cast<uintptr_t>(data), bytes};

@@ -1,0 +1,27 @@
+// Firmware of an image for an emulated board: runtime, exactly the kernels' sources it needs, the harness, linked to an ELF.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "compiler/program_file.h"
+#include "compiler/target.h"
+
+namespace corten {
+
+// Where Corten's own sources are: $CORTEN_HOME, or the tree this program was built from, or one beside the executable. Throws
+// Error.
+std::filesystem::path source_root();
+// $XDG_CACHE_HOME/corten or ~/.cache/corten; made if it is not there.
+std::filesystem::path cache_directory();
+
+// Files of ops/ (relative to the root) that define a kernel for a tier. Every kernel's file is self-contained but for headers.
+std::vector<std::filesystem::path> kernel_sources(const std::filesystem::path& root, const std::string& kernel, Tier);
+
+// Builds into `directory`: model.h, model.cc and NAME.elf, whose path it returns. Compiled objects are kept in the cache.
+std::filesystem::path build_firmware(const Program&, const std::filesystem::path& directory);
+
+// The QEMU plugin of tools/qemu_count.c, compiled at first use.
+std::filesystem::path counting_plugin();
+
+}  // namespace corten

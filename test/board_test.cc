@@ -1,0 +1,88 @@
+// The tiny model on every emulated board: the same bytes as on the host, and its cost.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/board.h"
+#include "compiler/elf.h"
+#include "compiler/emit.h"
+#include "compiler/firmware.h"
+#include "compiler/process.h"
+#include "test/tiny_plan.h"
+
+using namespace corten;
+using namespace corten::test;
+
+static bool can_emulate() { return !find_program("qemu-system-arm").empty() && !find_program("arm-none-eabi-g++").empty(); }
+
+TEST_CASE("target: names") {
+  CHECK(target_named("cortex-m55").tier == Tier::mve);
+  try {
+    target_named("cortex-m5");
+    FAIL("accepted");
+  } catch (const Error& e) {
+    CHECK(e.diag.help.find("cortex-m55") != std::string::npos);
+  }
+  CHECK_THROWS_AS(target_named(""), Error);
+}
+
+TEST_CASE("process: output, exit code, time limit, a program that is not there") {
+  CHECK(run_process({"sh", "-c", "echo a; echo b >&2; exit 3"}, "/", 10).output == "a\nb\n");
+  CHECK(run_process({"sh", "-c", "exit 3"}, "/", 10).exit_code == 3);
+  CHECK(run_process({"sleep", "20"}, "/", 1).timed_out);
+  CHECK(run_process({"no-such-program"}, "/", 10).exit_code == 127);
+}
+
+TEST_CASE("firmware: a kernel's sources by tier") {
+  const auto sources = kernel_sources(source_root(), "conv2d_s8_scalar", Tier::scalar);
+  REQUIRE(sources.size() == 1);
+  CHECK(sources[0] == "ops/conv2d/scalar.cc");
+  CHECK_THROWS_AS(kernel_sources(source_root(), "no_such_kernel", Tier::mve), Error);
+}
+
+TEST_CASE("board: every target gives the host's bytes" * doctest::skip(!can_emulate())) {
+  for (const Target& target : all_targets()) {
+    TinyPlan tiny(target.tier, std::string(target.name));
+    const Program program = Program::from_bytes(emit_image(tiny.plan));
+    std::vector<Sample> samples;
+    for (uint32_t i = 0; i < 9; i++) samples.push_back({tiny.input(i)});
+    const BoardRun run = run_on_board(program, samples);
+    CHECK_MESSAGE(run.outputs == program.run_all(samples), target.name);
+    CHECK(run.state_bytes <= 256);
+    CHECK(run.run_stack_bytes > 0);
+    CHECK(run.run_stack_bytes < 512);
+  }
+}
+
+TEST_CASE("board: a bench counts every instruction and says what it takes" * doctest::skip(!can_emulate())) {
+  for (const char* name : {"cortex-m0plus", "cortex-m4", "cortex-m55"}) {
+    const Target& target = target_named(name);
+    TinyPlan tiny(target.tier, name);
+    const Program program = Program::from_bytes(emit_image(tiny.plan));
+    TemporaryDirectory keep;
+    BoardOptions options;
+    options.keep = keep.path();
+    const Bench bench = bench_on_board(program, {tiny.input(1)}, options);
+    REQUIRE(bench.steps.size() == 2);
+    CHECK(bench.steps[0].kernel == "conv2d_s8_scalar");
+    CHECK(bench.steps[0].instructions > 36 * 8 * 27);
+    CHECK(bench.steps[1].instructions > 2880);
+    CHECK(bench.instructions - bench.steps[0].instructions - bench.steps[1].instructions < 100);
+    uint64_t by_function = 0;
+    for (const auto& [function, count] : bench.functions) by_function += count;
+    CHECK(by_function == bench.instructions);
+    CHECK(bench.image_bytes == program.image().size());
+    CHECK(bench.arena_bytes == 416);
+    CHECK(bench.code_bytes > 1500);
+    CHECK(bench.code_bytes < 6000);
+    CHECK(to_json(bench)["steps"][0]["node"] == "conv");
+    // The kept ELF runs by itself, with no file beside it.
+    const std::vector<std::string> argv = {
+        "qemu-system-arm", "-M",      std::string(target.machine), "-nographic", "-monitor", "none", "-serial", "none",
+        "-semihosting",    "-kernel", keep.path() / "tiny.elf"};
+    CHECK(run_process(argv, "/", 60).ok());
+    MESSAGE(std::string(name) << ": " << bench.instructions << " instructions, code " << bench.code_bytes << ", stack "
+                              << bench.stack_bytes << " (init " << bench.init_stack_bytes << "), state " << bench.state_bytes
+                              << ", image " << bench.image_bytes);
+  }
+}
