@@ -126,7 +126,7 @@ class Loader {
       fail(fmt::format("labels are {}, but there are {} samples", to_text(a.shape), s.count), "give one label for each sample");
     }
     for (double v : a.floats())
-      if (!std::isfinite(v)) fail("labels hold a value that is no number");
+      if (!(std::abs(v) < 1e15)) fail("labels hold a value that is no class number");
     s.labels = a.integers();
   }
 
