@@ -34,7 +34,8 @@ struct LaneWriter {
     }
     for (; n >= 4; n -= 4, x += 4) emit(load4(x));
   }
-  void run(const int8_t* x, int32_t n) {
+  // Inlined, so that the state stays in registers.
+  __attribute__((always_inline)) void run(const int8_t* x, int32_t n) {
     if (bits == 0) {
       push_words(x, n);
     } else {
@@ -50,7 +51,12 @@ struct LaneWriter {
     else
       for (int32_t i = 0; i < rest; i++) push(uint8_t(x[i]), 8);
   }
-  void repeat(int32_t value, int32_t n) {
+  __attribute__((noinline)) void run_outlined(const int8_t* x, int32_t n) {
+    LaneWriter w = *this;
+    w.run(x, n);
+    *this = w;
+  }
+  __attribute__((noinline)) void repeat(int32_t value, int32_t n) {
     const uint32_t v = uint8_t(value) * 0x01010101u;
     for (; n >= 4; n -= 4) push(v, 32);
     if (n > 0) push(v >> (32 - 8 * n), 8 * n);
@@ -98,7 +104,7 @@ class PixelWalk {
       for (int32_t s = 0, column = ix; s < p.k_w; s += span, column += p.dil_w) {
         const int32_t left = clamp(-column, 0, span), right = inside ? clamp(p.in_w - column, left, span) : left;
         writer.repeat(p.in_zero, left * gi);
-        if (right > left) writer.run(x + (column + left) * p.in_c, (right - left) * gi);
+        if (right > left) writer.run_outlined(x + (column + left) * p.in_c, (right - left) * gi);
         writer.repeat(p.in_zero, (span - right) * gi);
       }
     }

@@ -1,5 +1,6 @@
-// The inner loops of the DSP convolutions: two output channels times three pixels.
+// The inner loops of the DSP convolutions.
 #pragma once
+#include "ops/conv2d/pack_dsp.h"
 #include "runtime/dsp_scale.h"
 #include "runtime/simd.h"
 
@@ -20,7 +21,22 @@ struct PairTile {
 
 extern "C" void conv2d_dsp_pair_tile(const PairTile* tile);  // pair_tile_dsp.cc
 
-// The same sums for rows that requantise in their own way: separate taps of one pair of channels, which move on.
+// Depthwise 3x3: output rows of up to four channels, from two row pairs of four channels' words per column.
+struct RowPairs {
+  const Depthwise3x3* weights;
+  const uint32_t *p, *q;  // upper and lower row pair, at the first channel's word
+  int8_t* y;              // upper row, first channel
+  int32_t down;           // from the upper output row to the lower; 0 if there is none, which is then written first
+  int32_t stride;         // from an output pixel to the next
+  int32_t columns;        // output columns, >= 1
+  int32_t twice_zero;     // see dsp_scale.h
+  int32_t channels;       // >= 1
+};
+// row_pairs_dsp.cc: two rows with stride 1, one row with stride 2.
+extern "C" void conv2d_dsp_two_rows(const RowPairs* rows);
+extern "C" void conv2d_dsp_one_row(const RowPairs* rows);
+
+// The sums of a pair tile for rows that requantise in their own way: separate taps of one pair of channels, which move on.
 struct Sums {
   int32_t a0, a1, a2, b0, b1, b2;
 };

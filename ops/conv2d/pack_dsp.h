@@ -112,6 +112,7 @@ inline void conv_depthwise3x3_pack(const ConvParams& p, const ConvSource& s, uin
 inline constexpr ConvPacking conv_depthwise3x3 = {conv_depthwise3x3_weights, conv_no_tables, conv_depthwise3x3_pack};
 
 // Scratch: four channels' columns of two row pairs.
+inline constexpr int32_t kDepthwiseGroup = 4;  // channels at a time: one word
 constexpr uint32_t conv_depthwise3x3_columns(const ConvParams& p) { return uint32_t(p.out_w - 1) * p.stride_w + 3; }
 constexpr uint32_t conv_depthwise3x3_scratch(const ConvParams& p) { return conv_depthwise3x3_columns(p) * 32; }
 
