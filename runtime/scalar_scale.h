@@ -59,7 +59,14 @@ inline int32_t scalar_requantise(int32_t acc, const DspScale& scale, int32_t twi
 #endif
 
 inline int8_t scalar_output(int32_t acc, const DspScale& scale, const ScalarRange& range) {
-  return int8_t(clamp(scalar_requantise(acc, scale, range.twice_zero), range.lo, range.hi));
+  int32_t x = scalar_requantise(acc, scale, range.twice_zero);
+#if defined(CORTEN_THUMB2)
+  // Without branches, which the compiler prefers.
+  asm("cmp %0, %1\n it lt\n movlt %0, %1\n cmp %0, %2\n it gt\n movgt %0, %2" : "+r"(x) : "r"(range.lo), "r"(range.hi) : "cc");
+  return int8_t(x);
+#else
+  return int8_t(clamp(x, range.lo, range.hi));
+#endif
 }
 
 }  // namespace corten

@@ -29,7 +29,7 @@ struct ThreeRows {
   "ldmia r7!, {r4, r5}\n muls r4, r2\n add r9, r4\n muls r5, r3\n add r9, r5\n"
 
 template <int32_t kStride>
-inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
+[[gnu::always_inline]] inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
   static_assert(kStride == 1 || kStride == 2);
   register const int32_t* weights asm("r0") = w;
   register int32_t left asm("r8") = 0;
@@ -63,7 +63,7 @@ inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
   "mla %[right], r6, r1, %[right]\n mla %[right], r8, r2, %[right]\n mla %[right], r9, r3, %[right]\n"
 
 template <int32_t kStride>
-inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
+[[gnu::always_inline]] inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
   static_assert(kStride == 1 || kStride == 2);
   TwoOutputs sum = {0, 0};
   if constexpr (kStride == 1)
@@ -82,7 +82,7 @@ inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
 #undef CORTEN_ROW_STRIDE_2
 #else
 template <int32_t kStride>
-inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
+[[gnu::always_inline]] inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
   const int32_t* const row[3] = {rows.a, rows.b, rows.c};
   uint32_t left = 0, right = 0;  // unsigned, as a last odd output has a neighbour of garbage
   for (int32_t r = 0; r < 3; r++, w += 3) {

@@ -38,7 +38,7 @@ inline PixelPair dot_one_channel(const int8_t* w, const int32_t* x, uint32_t tap
 // Two channels, weights by words as pack_scalar.h says.
 #if defined(CORTEN_THUMB1)
 // In assembly because the compiler does not use r8-r12 as accumulators, and spills instead.
-inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps) {
+[[gnu::always_inline]] inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps) {
   register const uint32_t* r0 asm("r0") = w;
   register const int32_t* r1 asm("r1") = x;
   register uint32_t words0 asm("r8") = 0;
@@ -76,7 +76,7 @@ inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_
   "add r4, r4, r9\n add r5, r5, r9, asr #16\n add r6, r6, r11\n add r8, r8, r11, asr #16\n"
 #define CORTEN_FOUR_TAPS CORTEN_TWO_TAPS("], #8", "-7", "-4", "-3") CORTEN_TWO_TAPS(", #-6]", "-5", "-2", "-1")
 
-inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps) {
+[[gnu::always_inline]] inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps) {
   register const uint32_t* weights asm("r0") = w;
   register const int32_t* inputs asm("r1") = x;
   register uint32_t words0 asm("r4") = 0;
@@ -99,7 +99,7 @@ inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_
 #else
 constexpr int32_t weight_of(uint32_t word, int32_t k) { return int32_t(word << (24 - 8 * k)) >> 24; }
 
-inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps) {
+[[gnu::always_inline]] inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps) {
   uint32_t words0 = 0, uppers0 = 0, words1 = 0, uppers1 = 0;
   const uint32_t* const end = w + taps / 2;
   do {

@@ -15,7 +15,7 @@ namespace corten {
   "lsls r3, r2, #8\n asrs r3, r3, #24\n muls r3, r6\n add " acc ", r3\n"       \
   "asrs r2, r2, #24\n muls r2, r7\n add " acc ", r2\n"
 
-inline void dot_four_outputs(const uint32_t* w, const int32_t* x, uint32_t in, int32_t acc[4]) {
+[[gnu::always_inline]] inline void dot_four_outputs(const uint32_t* w, const int32_t* x, uint32_t in, int32_t acc[4]) {
   register const uint32_t* weights asm("r0") = w;
   register const int32_t* inputs asm("r1") = x;
   register int32_t acc0 asm("r8") = acc[0];
@@ -38,7 +38,7 @@ inline void dot_four_outputs(const uint32_t* w, const int32_t* x, uint32_t in, i
 constexpr int32_t dot_word(uint32_t w, const int32_t* x) {
   return x[0] * int8_t(w) + x[1] * int8_t(w >> 8) + x[2] * int8_t(w >> 16) + x[3] * int8_t(w >> 24);
 }
-inline void dot_four_outputs(const uint32_t* w, const int32_t* x, uint32_t in, int32_t acc[4]) {
+[[gnu::always_inline]] inline void dot_four_outputs(const uint32_t* w, const int32_t* x, uint32_t in, int32_t acc[4]) {
   int32_t acc0 = acc[0], acc1 = acc[1], acc2 = acc[2], acc3 = acc[3];
   for (const uint32_t* const end = w + in; w != end; w += 4, x += 4) {
     acc0 += dot_word(w[0], x), acc1 += dot_word(w[1], x);
