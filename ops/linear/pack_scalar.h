@@ -1,5 +1,6 @@
 // Packing of the scalar row: tables are a DspScale per output; weights (out, in) with the inputs filled up with zeros to a multiple
-// of 4, and four outputs interleaved by words of four inputs: o0 inputs 0-3, o1 inputs 0-3, ... The last out % 4 stand alone.
+// of 4. Four outputs stand together, a word for each input: a byte for each output, 128 more than the weight. The last out % 4 stand
+// alone and as they are.
 #pragma once
 #include "ops/linear/pack.h"
 #include "runtime/dsp_scale.h"
@@ -13,14 +14,18 @@ constexpr uint32_t linear_scalar_tables(const LinearParams& p) { return p.out * 
 
 inline void linear_scalar_pack(const LinearParams& p, const LinearSource& s, uint8_t* weights, uint8_t* tables) {
   const uint32_t in4 = linear_in4(p);
-  memset(weights, 0, linear_scalar_weights(p));
   for (uint32_t o = 0; o < p.out; o++) {
     const int8_t* const w = s.weights + o * p.in;
     const DspScale scale = dsp_scale(reach_of(w, int32_t(p.in), s.bias[o]), s.bias[o], s.mult[o], s.shift[o], false);
     memcpy(tables + o * sizeof scale, &scale, sizeof scale);
     const bool alone = o >= p.out / 4 * 4;
-    uint8_t* const start = weights + (alone ? o * in4 : o / 4 * 4 * in4 + o % 4 * 4);
-    for (uint32_t k = 0; k < p.in; k++) start[k / 4 * (alone ? 4 : 16) + k % 4] = uint8_t(w[k]);
+    for (uint32_t k = 0; k < in4; k++) {
+      const int32_t weight = k < p.in ? w[k] : 0;
+      if (alone)
+        weights[o * in4 + k] = uint8_t(weight);
+      else
+        weights[(o / 4 * in4 + k) * 4 + o % 4] = uint8_t(weight + 128);
+    }
   }
 }
 inline constexpr LinearPacking linear_scalar = {linear_scalar_weights, linear_scalar_tables, linear_scalar_pack};
