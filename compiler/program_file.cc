@@ -117,6 +117,22 @@ class Program::Runner {
     status_ = model_.init(p.image_.get(), p.image_bytes_, kernels.data(), uint32_t(kernels.size()), arena_.get(), p.arena_bytes_);
   }
   corten_status status() const { return status_; }
+  std::vector<std::vector<uint8_t>> trace(const Sample& in) {
+    Trace trace = {program_.image_.get(), arena_.get(), {}};
+    corten_model& state = model_.state();
+    state.tracer_context = &trace;
+    state.tracer = [](void* context, const corten_model*, uint32_t step) {
+      Trace& t = *static_cast<Trace*>(context);
+      const ImageHeader& h = *image_at<ImageHeader>(t.image, 0);
+      const ImageStep& s = image_at<ImageStep>(t.image, h.step_table)[step];
+      const ImageOperand& o = image_at<ImageOperand>(t.image, s.operands)[s.inputs + s.outputs - 1];
+      const uint8_t* data = t.arena + offset_of(o.where);
+      t.written.emplace_back(data, data + o.bytes);
+    };
+    run(in);
+    state.tracer = nullptr;
+    return std::move(trace.written);
+  }
   Sample run(const Sample& in) {
     if (in.size() != program_.inputs_.size())
       throw Error(fmt::format("{} takes {} inputs, not {}", program_.name_, program_.inputs_.size(), in.size()));
@@ -136,6 +152,10 @@ class Program::Runner {
   }
 
  private:
+  struct Trace {
+    const uint8_t *image, *arena;
+    std::vector<std::vector<uint8_t>> written;
+  };
   const Program& program_;
   std::shared_ptr<uint8_t[]> arena_;
   Model model_;
@@ -182,6 +202,8 @@ Program Program::from_bytes(std::vector<uint8_t> bytes, std::string source) {
   }
   return p;
 }
+
+std::vector<std::vector<uint8_t>> Program::trace(const Sample& inputs) const { return Runner(*this).trace(inputs); }
 
 Sample Program::run(const Sample& inputs) const { return run_all({inputs}, 1)[0]; }
 

@@ -57,6 +57,8 @@ class Program {
 
   // Runs on the host; deterministic, so any number of threads gives the same bytes.
   Sample run(const Sample& inputs) const;
+  // What each step wrote (its last operand, device order) while running one sample.
+  std::vector<std::vector<uint8_t>> trace(const Sample& inputs) const;
   std::vector<Sample> run_all(const std::vector<Sample>& samples, int threads = 0) const;  // 0: all cores
 
  private:

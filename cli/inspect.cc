@@ -1,0 +1,104 @@
+#include <fmt/core.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "compiler/files.h"
+#include "compiler/import.h"
+#include "compiler/program_file.h"
+#include "compiler/target.h"
+#include "ir/graph.h"
+
+namespace corten::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json io_json(const IoInfo& io) {
+  return {{"name", io.name}, {"dtype", to_text(io.dtype)}, {"shape", io.shape}, {"perm", io.perm}, {"scale", io.scale}, {"zero_point", io.zero}};
+}
+
+void show_image(const std::string& path, bool json) {
+  const Program p = Program::load(path);
+  if (json) {
+    Json j = {{"name", p.name()}, {"target", p.target()}, {"tier", to_text(p.tier())}, {"image_bytes", p.image().size()}, {"arena_bytes", p.arena_bytes()}};
+    for (const IoInfo& io : p.inputs()) j["inputs"].push_back(io_json(io));
+    for (const IoInfo& io : p.outputs()) j["outputs"].push_back(io_json(io));
+    for (const StepInfo& s : p.steps())
+      j["steps"].push_back({{"node", s.node}, {"kernel", s.kernel}, {"scratch_bytes", s.scratch_bytes}, {"operand_bytes", s.operand_bytes}});
+    fmt::print("{}\n", j.dump(1));
+    return;
+  }
+  fmt::print("{} for {} ({} kernels): image {} bytes, arena {} bytes\n", p.name(), p.target(), to_text(p.tier()), p.image().size(), p.arena_bytes());
+  const auto show = [](const char* what, const IoInfo& io) {
+    fmt::print("{:<7} {:<24} {} {} scale {:.9g} zero point {}\n", what, io.name, to_text(io.dtype), to_text(io.shape), io.scale, io.zero);
+  };
+  for (const IoInfo& io : p.inputs()) show("input", io);
+  for (const IoInfo& io : p.outputs()) show("output", io);
+  for (size_t i = 0; i < p.steps().size(); i++)
+    fmt::print("{:>4}  {:<36} {}\n", i, p.steps()[i].node, p.steps()[i].kernel);
+}
+
+void show_program(const std::string& path, bool json) {
+  const Graph g = import_pt2(path);
+  if (!json) {
+    fmt::print("{}", print(g));
+    return;
+  }
+  Json j = {{"source", path}};
+  const auto value = [&](ValueId v) { return Json{{"name", g[v].name}, {"dtype", to_text(g[v].dtype)}, {"shape", g[v].shape}}; };
+  for (ValueId v : g.inputs) j["inputs"].push_back(value(v));
+  for (ValueId v : g.outputs) j["outputs"].push_back(value(v));
+  for (const Node& n : g.nodes) {
+    Json node = {{"name", n.name}, {"aten", n.aten}, {"file", n.where.file}, {"line", n.where.line}, {"text", n.where.text}, {"module", n.where.module}};
+    for (ValueId v : n.in) node["in"].push_back(v == kNone ? Json() : Json(g[v].name));
+    for (ValueId v : n.out) node["out"].push_back(value(v));
+    j["nodes"].push_back(node);
+  }
+  fmt::print("{}\n", j.dump(1));
+}
+
+struct Options {
+  std::string file;
+  bool json = false;
+};
+
+// Zip archives start with "PK"; everything else is taken for an image and refused by its own checks.
+void run(const Options& o) {
+  const std::vector<uint8_t> bytes = read_file(o.file);
+  const bool zip = bytes.size() >= 2 && bytes[0] == 'P' && bytes[1] == 'K';
+  const bool pt2 = zip || (o.file.size() > 4 && o.file.substr(o.file.size() - 4) == ".pt2");
+  pt2 ? show_program(o.file, o.json) : show_image(o.file, o.json);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  CLI::App* c = app.add_subcommand("inspect", "a .pt2 program or a .corten image as text");
+  c->add_option("file", o->file, ".pt2 or .corten")->required();
+  c->add_flag("--json", o->json, "print JSON");
+  c->footer("Examples:\n  corten inspect model.pt2\n  corten inspect build/kws/model.corten --json");
+  c->callback([o] { run(*o); });
+}
+
+void add_targets(CLI::App& app) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* c = app.add_subcommand("targets", "the cores that --target takes");
+  c->add_flag("--json", *json, "print JSON");
+  c->footer("Example:\n  corten targets");
+  c->callback([json] {
+    Json j = Json::array();
+    for (const Target& t : all_targets()) {
+      if (*json)
+        j.push_back({{"name", t.name}, {"tier", to_text(t.tier)}, {"board", t.machine}, {"meaning", t.meaning}});
+      else
+        fmt::print("{:<15} {:<7} {}\n", t.name, to_text(t.tier), t.meaning);
+    }
+    if (*json) fmt::print("{}\n", j.dump(1));
+  });
+}
+
+}  // namespace corten::cli
