@@ -8,45 +8,32 @@
 namespace corten {
 namespace {
 
-// The layer, height and width exchanged if that is better, and how far apart neighbours lie in memory.
-struct Layer {
-  ConvParams p;
+// A tile of output columns of the layer, height and width exchanged if that is better. Steps are bytes between neighbours.
+struct Tile {
+  uint32_t in_h, out_h, k_h, k_w, stride_h, stride_w, pad_t;
   uint32_t in_row, in_column, out_row, out_column;
-  int32_t* weights;  // the channel's, as words
-  int32_t* rows;     // ring of k_h rows
-  uint32_t row_words;
+  int32_t in_zero;
   ScalarRange range;
+  int32_t* weights;                            // the channel's, as words
+  int32_t *ring, *ring_end;                    // k_h rows
+  uint32_t row_words;                          // from one to the next
+  uint32_t columns;                            // how many outputs in a row of this tile,
+  uint32_t left, inside, in_begin, out_begin;  // words of a row left of the image and in it; where those begin in input and output
 };
 
 constexpr uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-int32_t* fill_words(int32_t* to, uint32_t n, int32_t value) {
+void fill_words(int32_t* to, uint32_t n, int32_t value) {
   for (; n > 0; n--) *to++ = value;
-  return to;
 }
 
 // The helpers with the loops are functions of their own: inlined, they would share the few registers with everything around them.
-[[gnu::noinline]] int32_t* widen(int32_t* to, const int8_t* x, uint32_t n, uint32_t step) {
+[[gnu::noinline]] void widen(int32_t* to, const int8_t* x, uint32_t n, uint32_t step) {
   for (; n > 1; n -= 2, to += 2) {
     to[0] = *x, x += step;
     to[1] = *x, x += step;
   }
-  if (n > 0) *to++ = *x;
-  return to;
-}
-
-// Input row `iy` (huge if above the image) from padded column `begin` on, n words; what lies outside reads as the zero point.
-void widen_row(const Layer& l, const int8_t* x, int32_t* to, uint32_t iy, uint32_t begin, uint32_t n) {
-  const ConvParams& p = l.p;
-  if (iy >= p.in_h) {
-    fill_words(to, n, p.in_zero);
-    return;
-  }
-  const uint32_t left = begin < p.pad_l ? least(p.pad_l - begin, n) : 0;
-  const uint32_t ix = begin + left - p.pad_l, inside = ix < p.in_w ? least(p.in_w - ix, n - left) : 0;
-  to = fill_words(to, left, p.in_zero);
-  to = widen(to, x + iy * l.in_row + ix * l.in_column, inside, l.in_column);
-  fill_words(to, n - left - inside, p.in_zero);
+  if (n > 0) *to = *x;
 }
 
 // n outputs of a row, `step` bytes apart, from the rows of the first window. Everything by value: a store through y may change
@@ -63,76 +50,103 @@ template <int32_t kStride>
   if (n > 0) *y = scalar_output(dot_3x3_twice<kStride>(rows, w).left, scale, range);
 }
 
-// The same for any kernel; `oldest` is the ring's first row.
-[[gnu::noinline]] void outputs_any(const Layer& l, uint32_t oldest, int8_t* y, uint32_t n, const DspScale& scale) {
-  for (uint32_t i = 0; i < n; i++, y += l.out_column) {
+// The same for any kernel; `oldest` is the window's first row.
+[[gnu::noinline]] void outputs_any(const Tile& t, const int32_t* oldest, int8_t* y, const DspScale& scale) {
+  for (uint32_t i = 0; i < t.columns; i++, y += t.out_column) {
     int32_t acc = 0;
-    const int32_t* w = l.weights;
-    for (uint32_t r = 0, slot = oldest; r < l.p.k_h; r++) {
-      const int32_t* x = l.rows + slot * l.row_words + i * l.p.stride_w;
-      for (const int32_t* const end = w + l.p.k_w; w < end; w++) acc += *x++ * *w;
-      if (++slot == l.p.k_h) slot = 0;
+    const int32_t *w = t.weights, *row = oldest;
+    for (uint32_t r = 0; r < t.k_h; r++) {
+      const int32_t* x = row + i * t.stride_w;
+      for (const int32_t* const end = w + t.k_w; w < end; w++) acc += *x++ * *w;
+      row += t.row_words;
+      if (row == t.ring_end) row = t.ring;
     }
-    *y = scalar_output(acc, scale, l.range);
+    *y = scalar_output(acc, scale, t.range);
   }
 }
 
-void outputs(const Layer& l, uint32_t oldest, int8_t* y, uint32_t n, const DspScale& scale) {
-  if (l.p.k_h != 3 || l.p.k_w != 3 || l.p.stride_w > 2) return outputs_any(l, oldest, y, n, scale);
-  const int32_t *const r0 = l.rows, *const r1 = r0 + l.row_words, *const r2 = r1 + l.row_words;
-  const ThreeRows rows = oldest == 0 ? ThreeRows{r0, r1, r2} : oldest == 1 ? ThreeRows{r1, r2, r0} : ThreeRows{r2, r0, r1};
-  const auto run = l.p.stride_w == 1 ? outputs_3x3<1> : outputs_3x3<2>;
-  run(rows, l.weights, y, int32_t(n), l.out_column, scale, l.range);
+void outputs(const Tile& t, const int32_t* oldest, int8_t* y, const DspScale& scale) {
+  if (t.k_h != 3 || t.k_w != 3 || t.stride_w > 2) return outputs_any(t, oldest, y, scale);
+  ThreeRows rows = {oldest, oldest + t.row_words, oldest + 2 * t.row_words};
+  if (rows.b == t.ring_end) rows.b = t.ring, rows.c = t.ring + t.row_words;
+  if (rows.c == t.ring_end) rows.c = t.ring;
+  const auto run = t.stride_w == 1 ? outputs_3x3<1> : outputs_3x3<2>;
+  run(rows, t.weights, y, int32_t(t.columns), t.out_column, scale, t.range);
 }
 
-// Output columns ox .. ox + n - 1 of one channel, from top to bottom. Row numbers count from the top of the padding.
-void tile(const Layer& l, const int8_t* x, int8_t* y, uint32_t ox, uint32_t n, const DspScale& scale) {
-  const ConvParams& p = l.p;
-  const uint32_t words = (n - 1) * p.stride_w + p.k_w;
-  uint32_t next = 0, slot = 0;  // next row to widen, and where; once k_h rows are there, that is where the oldest lies
-  y += ox * l.out_column;
-  for (uint32_t oy = 0, first = 0; oy < p.out_h; oy++, first += p.stride_h, y += l.out_row) {
-    for (next = next < first ? first : next; next < first + p.k_h; next++) {
-      widen_row(l, x, l.rows + slot * l.row_words, next - p.pad_t, ox * p.stride_w, words);
-      if (++slot == p.k_h) slot = 0;
+// One channel from top to bottom. Row numbers count from the top of the padding.
+[[gnu::noinline]] void channel(const Tile& t, const int8_t* x, int8_t* y, const DspScale& scale) {
+  uint32_t next = 0;        // next row to widen,
+  int32_t* slot = t.ring;   // and where; once k_h rows are there, that is where the oldest lies
+  x += t.in_begin, y += t.out_begin;
+  for (uint32_t oy = 0, first = 0; oy < t.out_h; oy++, first += t.stride_h, y += t.out_row) {
+    for (next = next < first ? first : next; next < first + t.k_h; next++) {
+      const uint32_t iy = next - t.pad_t;  // huge if above the image
+      if (iy < t.in_h)
+        widen(slot + t.left, x + iy * t.in_row, t.inside, t.in_column);
+      else
+        fill_words(slot + t.left, t.inside, t.in_zero);
+      slot += t.row_words;
+      if (slot == t.ring_end) slot = t.ring;
     }
-    outputs(l, slot, y, n, scale);
+    outputs(t, slot, y, scale);
   }
 }
 
-Layer layer_of(const ConvParams& p, int32_t* scratch) {
+// What all tiles share. Scratch: the weights, then the ring.
+Tile whole(const ConvParams& p, int32_t* scratch) {
   const ConvParams q = conv_lying(p);
-  const uint32_t in_c = p.in_c, out_c = p.out_c, in_line = in_c * p.in_w, out_line = out_c * p.out_w;
-  int32_t* const rows = scratch + uint32_t(p.k_h) * p.k_w;
-  const ScalarRange range = {2 * p.out_zero + 1, p.lo, p.hi};
-  if (conv_upright(p)) return {q, in_c, in_line, out_c, out_line, scratch, rows, conv_depthwise_row(q), range};
-  return {q, in_line, in_c, out_line, out_c, scratch, rows, conv_depthwise_row(q), range};
+  const uint32_t in_line = uint32_t(p.in_c) * p.in_w, out_line = uint32_t(p.out_c) * p.out_w;
+  const bool upright = conv_upright(p);
+  Tile t = {};
+  t.in_h = q.in_h, t.out_h = q.out_h, t.k_h = q.k_h, t.k_w = q.k_w, t.stride_h = q.stride_h, t.stride_w = q.stride_w, t.pad_t = q.pad_t;
+  t.in_row = upright ? p.in_c : in_line, t.in_column = upright ? in_line : p.in_c;
+  t.out_row = upright ? p.out_c : out_line, t.out_column = upright ? out_line : p.out_c;
+  t.in_zero = p.in_zero, t.range = {2 * p.out_zero + 1, p.lo, p.hi};
+  t.weights = scratch, t.row_words = conv_depthwise_row(q);
+  t.ring = scratch + t.k_h * t.k_w, t.ring_end = t.ring + t.k_h * t.row_words;
+  return t;
 }
 
-// A channel's weights (k_h, k_w), as words in the order of the layer's rows.
-const int8_t* widen_weights(const Layer& l, const int8_t* w, bool upright) {
-  const uint32_t k_h = l.p.k_h, k_w = l.p.k_w;
-  for (uint32_t r = 0, k = 0; r < k_h; r++)
-    for (uint32_t s = 0; s < k_w; s++) l.weights[k++] = w[upright ? s * k_h + r : r * k_w + s];
-  return w + k_h * k_w;
+// Moves to the output columns from ox on, and fills the ring with the zero point: what lies left and right of the image stays.
+void move(Tile& t, const ConvParams& lying, uint32_t ox) {
+  t.columns = least(kDepthwiseTile, lying.out_w - ox);
+  const uint32_t begin = ox * lying.stride_w, words = (t.columns - 1) * lying.stride_w + lying.k_w;
+  t.left = begin < lying.pad_l ? least(lying.pad_l - begin, words) : 0;
+  const uint32_t ix = begin + t.left - lying.pad_l;
+  t.inside = ix < lying.in_w ? least(lying.in_w - ix, words - t.left) : 0;
+  t.in_begin = ix * t.in_column, t.out_begin = ox * t.out_column;
+  fill_words(t.ring, uint32_t(t.ring_end - t.ring), t.in_zero);
+}
+
+// A channel's weights (k_h, k_w), as words in the order of the tile's rows.
+const int8_t* widen_weights(const Tile& t, const int8_t* w, bool upright) {
+  int32_t* to = t.weights;
+  for (uint32_t r = 0; r < t.k_h; r++)
+    for (uint32_t s = 0; s < t.k_w; s++) *to++ = w[upright ? s * t.k_h + r : r * t.k_w + s];
+  return w + t.k_h * t.k_w;
 }
 
 }  // namespace
 
 extern "C" void conv2d_s8_scalar_depthwise(const KernelArgs* args) {
   const ConvParams& p = *static_cast<const ConvParams*>(args->params);
-  const Layer layer = layer_of(p, static_cast<int32_t*>(args->scratch));
-  const uint32_t multiplier = uint32_t(conv_group_out(p)), columns = layer.p.out_w;
+  const ConvParams lying = conv_lying(p);
+  const bool upright = conv_upright(p);
+  const uint32_t multiplier = uint32_t(conv_group_out(p)), out_c = p.out_c;
   const DspScale* const table = at<DspScale>(args, p.tables);
   const int8_t* x = static_cast<const int8_t*>(args->operand[0]);
   int8_t* y = static_cast<int8_t*>(args->operand[1]);
+  Tile t = whole(p, static_cast<int32_t*>(args->scratch));
   for (uint32_t n = 0; n < p.n; n++) {
-    const int8_t* weights = at<int8_t>(args, p.weights);
-    for (uint32_t o = 0, group = 0, of_group = 0; o < p.out_c; o++) {
-      weights = widen_weights(layer, weights, conv_upright(p));
-      for (uint32_t ox = 0; ox < columns; ox += kDepthwiseTile)
-        tile(layer, x + group, y + o, ox, least(kDepthwiseTile, columns - ox), table[o]);
-      if (++of_group == multiplier) of_group = 0, group++;
+    for (uint32_t ox = 0; ox < lying.out_w; ox += kDepthwiseTile) {
+      move(t, lying, ox);
+      const int8_t* weights = at<int8_t>(args, p.weights);
+      for (uint32_t o = 0, group = 0, of_group = 0; o < out_c; o++) {
+        weights = widen_weights(t, weights, upright);
+        channel(t, x + group, y + o, table[o]);
+        if (++of_group == multiplier) of_group = 0, group++;
+      }
     }
     x += uint32_t(p.in_h) * p.in_w * p.in_c, y += uint32_t(p.out_h) * p.out_w * p.out_c;
   }
