@@ -116,4 +116,34 @@ inline constexpr int32_t kDepthwiseGroup = 4;  // channels at a time: one word
 constexpr uint32_t conv_depthwise3x3_columns(const ConvParams& p) { return uint32_t(p.out_w - 1) * p.stride_w + 3; }
 constexpr uint32_t conv_depthwise3x3_scratch(const ConvParams& p) { return conv_depthwise3x3_columns(p) * 32; }
 
+// Depthwise of any window, multiplier 1. Channels in fours, zeros fill up: for each four, every tap's word of four weights. Tables:
+// for each channel (of the fours) a DspScale, or a ConvWideChannel.
+constexpr bool conv_is_depthwise1(const ConvParams& p) { return conv_is_depthwise(p) && p.out_c == p.in_c; }
+constexpr uint32_t conv_fours(const ConvParams& p) { return (p.out_c + 3u) / 4; }
+constexpr uint32_t conv_fours_weights(const ConvParams& p) { return conv_fours(p) * p.k_h * p.k_w * 4; }
+constexpr uint32_t conv_fours_tables(const ConvParams& p) { return conv_fours(p) * 4 * uint32_t(sizeof(DspScale)); }
+constexpr uint32_t conv_fours_wide_tables(const ConvParams& p) { return conv_fours(p) * 4 * uint32_t(sizeof(ConvWideChannel)); }
+inline void conv_fours_pack_weights(const ConvParams& p, const ConvSource& s, uint8_t* weights) {
+  const int32_t taps = p.k_h * p.k_w;
+  for (int32_t c = 0; c < int32_t(conv_fours(p)) * 4; c++)
+    for (int32_t k = 0; k < taps; k++) weights[(c / 4 * taps + k) * 4 + c % 4] = uint8_t(c < p.out_c ? s.weights[c * taps + k] : 0);
+}
+inline void conv_fours_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {
+  conv_fours_pack_weights(p, s, weights);
+  for (int32_t c = 0; c < int32_t(conv_fours(p)) * 4; c++, tables += sizeof(DspScale)) {
+    const DspScale scale = c < p.out_c ? conv_dsp_scale(p, s, c, false) : DspScale{0, 0};
+    memcpy(tables, &scale, sizeof scale);
+  }
+}
+inline void conv_fours_wide_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {
+  conv_fours_pack_weights(p, s, weights);
+  for (int32_t c = 0; c < int32_t(conv_fours(p)) * 4; c++, tables += sizeof(ConvWideChannel)) {
+    ConvWideChannel channel = {0, 0, 0};
+    if (c < p.out_c) channel = {s.bias[c], s.mult[c], s.shift[c]};
+    memcpy(tables, &channel, sizeof channel);
+  }
+}
+inline constexpr ConvPacking conv_depthwise_fours = {conv_fours_weights, conv_fours_tables, conv_fours_pack};
+inline constexpr ConvPacking conv_depthwise_fours_wide = {conv_fours_weights, conv_fours_wide_tables, conv_fours_wide_pack};
+
 }  // namespace corten
