@@ -77,37 +77,35 @@ __attribute__((noinline)) void few_taps(const MveLayer& l, const int8_t* x, int3
 }
 
 // Two channels times two pixels, all vectors: the load of the next operand always stands between two multiplies. The sums start
-// at the biases of the two channels.
-#define BLOCK(bias0, bias1)                        \
-  "ldr %[a00], [%[t], #" bias0 "]\n"               \
-  "ldr %[a10], [%[t], #" bias1 "]\n"               \
-  "vldrb.8 q0, [%[x0]], #16\n"                     \
-  "mov %[a01], %[a00]\n"                           \
-  "vldrb.8 q2, [%[w]], #16\n"                      \
-  "mov %[a11], %[a10]\n"                           \
-  "dls lr, %[n]\n"                                 \
-  "1:\n"                                           \
-  "vmladava.s8 %[a00], q0, q2\n"                   \
-  "vldrb.8 q3, [%[w]], #16\n"                      \
-  "vmladava.s8 %[a10], q0, q3\n"                   \
-  "vldrb.8 q1, [%[x1]], #16\n"                     \
-  "vmladava.s8 %[a01], q1, q2\n"                   \
-  "vldrb.8 q0, [%[x0]], #16\n"                     \
-  "vmladava.s8 %[a11], q1, q3\n"                   \
-  "vldrb.8 q2, [%[w]], #16\n"                      \
-  "le lr, 1b\n"                                    \
-  "vmladava.s8 %[a00], q0, q2\n"                   \
-  "vldrb.8 q3, [%[w]], #16\n"                      \
-  "vmladava.s8 %[a10], q0, q3\n"                   \
-  "vldrb.8 q1, [%[x1]], #16\n"                     \
-  "vmladava.s8 %[a01], q1, q2\n"                   \
-  "vmladava.s8 %[a11], q1, q3\n"                   \
-  "sub %[x0], %[x0], %[n], lsl #4\n"               \
+// at the biases of the two channels, which BIAS has loaded.
+#define BIAS(bias0, bias1) "ldr %[a00], [%[t], #" bias0 "]\n ldr %[a10], [%[t], #" bias1 "]\n"
+#define BLOCK                        \
+  "vldrb.8 q0, [%[x0]]\n"            \
+  "mov %[a01], %[a00]\n"             \
+  "vldrb.8 q2, [%[w]], #16\n"        \
+  "mov %[a11], %[a10]\n"             \
+  "dls lr, %[n]\n"                   \
+  "1:\n"                             \
+  "vmladava.s8 %[a00], q0, q2\n"     \
+  "vldrb.8 q3, [%[w]], #16\n"        \
+  "vmladava.s8 %[a10], q0, q3\n"     \
+  "vldrb.8 q1, [%[x1]], #16\n"       \
+  "vmladava.s8 %[a01], q1, q2\n"     \
+  "vldrb.8 q0, [%[x0], #16]!\n"      \
+  "vmladava.s8 %[a11], q1, q3\n"     \
+  "vldrb.8 q2, [%[w]], #16\n"        \
+  "le lr, 1b\n"                      \
+  "vmladava.s8 %[a00], q0, q2\n"     \
+  "vldrb.8 q3, [%[w]], #16\n"        \
+  "vmladava.s8 %[a10], q0, q3\n"     \
+  "vldrb.8 q1, [%[x1]]\n"            \
+  "vmladava.s8 %[a01], q1, q2\n"     \
+  "sub %[x0], %[x0], %[n], lsl #4\n" \
+  "vmladava.s8 %[a11], q1, q3\n"     \
   "sub %[x1], %[x1], %[n], lsl #4\n"
 
 // Four channels (two blocks) of two pixels at a time; the last of an odd number of pixels goes with its predecessor once more.
 __attribute__((noinline)) void many_taps(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
-  const int32_t more = int32_t(l.vectors) - 1;
   for (int32_t i = 0; i < count; i += 2) {
     const int32_t first = i + 2 <= count ? i : count > 1 ? count - 2 : 0;
     const int8_t *x0 = x + first * step, *x1 = count > 1 ? x0 + step : x0, *w = l.weights;
@@ -116,36 +114,32 @@ __attribute__((noinline)) void many_taps(const MveLayer& l, const int8_t* x, int
     int32_t a00, a01, a10, a11, rest = l.out_c;
     asm volatile(
         "vdup.16 q7, %[a00]\n"
-        "3:\n" BLOCK("0", "8")
-        "sub %[x0], #16\n"
-        "sub %[x1], #16\n"
-        "vmov q4[2], q4[0], %[a00], %[a10]\n"
-        "vmov q5[2], q5[0], %[a01], %[a11]\n" BLOCK("4", "12")
-        "sub %[x0], #16\n"
+        "3:\n" BIAS("0", "8") BLOCK
         "vldrw.32 q6, [%[t], #16]\n"
+        "vmov q4[2], q4[0], %[a00], %[a10]\n"
+        "vmov q5[2], q5[0], %[a01], %[a11]\n" BIAS("4", "12") BLOCK
+        "vldrw.32 q3, [%[t], #32]\n"
         "vmov q4[3], q4[1], %[a00], %[a10]\n"
-        "sub %[x1], #16\n"
         "vqdmulh.s32 q4, q4, q6\n"
         "vmov q5[3], q5[1], %[a01], %[a11]\n"
-        "vldrw.32 q3, [%[t], #32]\n"
+        "adds %[t], #48\n"
         "vqdmulh.s32 q5, q5, q6\n"
         "vrshl.s32 q4, q4, q3\n"
-        "adds %[t], #48\n"
-        "vrshl.s32 q5, q5, q3\n"
         "vctp.32 %[rest]\n"
+        "vrshl.s32 q5, q5, q3\n"
         "vqmovnb.s32 q4, q4\n"
         "vqmovnt.s32 q4, q5\n"
         "vqadd.s16 q4, q4, q7\n"
         "vqmovnb.s16 q4, q4\n"
+        "subs %[rest], #4\n"
         "vshr.u32 q5, q4, #16\n"
         "vpstt\n"
         "vstrbt.32 q4, [%[o0]], #4\n"
         "vstrbt.32 q5, [%[o1]], #4\n"
-        "subs %[rest], #4\n"
         "bgt 3b\n"
         : [a00] "=&Te"(a00), [a01] "=&Te"(a01), [a10] "=&Te"(a10), [a11] "=&Te"(a11), [x0] "+r"(x0), [x1] "+r"(x1), [w] "+r"(w),
           [t] "+r"(t), [o0] "+l"(o0), [o1] "+l"(o1), [rest] "+r"(rest)
-        : [n] "r"(more), "0"(l.out_zero)
+        : [n] "r"(l.vectors - 1), "0"(l.out_zero)
         : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
   }
 }

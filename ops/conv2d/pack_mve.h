@@ -4,6 +4,15 @@
 
 namespace corten {
 
+// An image one column wide is a 1-D signal: laid along the row, which is how the MVE rows like it. The bytes lie the same.
+constexpr ConvParams conv_turned(const ConvParams& p) {
+  ConvParams q = p;
+  if (p.in_w != 1 || p.out_w != 1 || p.k_w != 1 || p.pad_l != 0) return q;
+  q.in_w = p.in_h, q.out_w = p.out_h, q.k_w = p.k_h, q.stride_w = p.stride_h, q.pad_l = p.pad_t, q.dil_w = p.dil_h;
+  q.in_h = q.out_h = q.k_h = q.stride_h = q.dil_h = 1, q.pad_t = 0;
+  return q;
+}
+
 // quads: output channels in fours; taps in sixteens ("vectors"), zeros fill up. A quad's weights: channels 0 and 2, for each
 // vector 16 bytes of one and 16 of the other; then the same of channels 1 and 3. Tables: for each quad int32 bias[4], mult[4],
 // -shift[4].
@@ -20,22 +29,29 @@ constexpr bool conv_is_unpadded_1x1(const ConvParams& p) {
 constexpr bool conv_mve_point_takes(const ConvParams& p) {
   return conv_is_unpadded_1x1(p) && (p.in_c <= 64 || p.in_c % 16 == 0);
 }
-// A band holds the input of one output row column by column, so that an output's taps lie in one run, ordered (column, row,
-// channel). Otherwise each output's taps are copied to a patch, ordered (row, column, channel).
-constexpr bool conv_mve_band(const ConvParams& p) { return p.in_c % 16 == 0 && p.dil_w == 1; }
+// The input of an output row is brought to scratch, padding included, in one of two ways. A band holds it column by column, so that
+// an output's taps lie in one run, ordered (column, row, channel). Otherwise it is staged row by row, and each output's taps are
+// copied from there to a patch, ordered (row, column, channel). The cheaper way is taken.
+constexpr bool conv_mve_band(const ConvParams& p) {
+  return p.dil_w == 1 && (p.k_h == 1 || p.stride_w * ((p.in_c + 15) / 16) <= (p.k_w * p.in_c + 15) / 16);
+}
 constexpr int32_t kMvePatches = 8;  // gathered at a time, of up to 4 vectors
-constexpr uint32_t conv_mve_scratch(const ConvParams& p) {
-  uint64_t bytes = (uint64_t(p.out_w - 1) * p.stride_w + p.k_w) * p.k_h * p.in_c;
-  if (!conv_mve_band(p)) bytes = uint64_t(conv_mve_vectors(p)) * 16 * (conv_mve_vectors(p) <= 4 ? kMvePatches : 2);
+constexpr uint64_t conv_mve_stage_bytes(const ConvParams& p) {
+  return ((uint64_t(p.out_w) - 1) * p.stride_w + (uint64_t(p.k_w) - 1) * p.dil_w + 1) * p.k_h * p.in_c;
+}
+constexpr uint32_t conv_mve_scratch_turned(const ConvParams& p) {
+  uint64_t bytes = (conv_mve_stage_bytes(p) + 31) & ~uint64_t(15);  // 16 are read beyond the last column, or written beyond the last patch
+  if (!conv_mve_band(p)) bytes += uint64_t(conv_mve_vectors(p)) * 16 * (conv_mve_vectors(p) <= 4 ? kMvePatches : 2) + 16;
   return bytes > 0xffffffff ? 0xffffffff : uint32_t(bytes);
 }
+constexpr uint32_t conv_mve_scratch(const ConvParams& p) { return conv_mve_scratch_turned(conv_turned(p)); }
 
 // Where the weight of tap k (in the order of the row) of channel o lies.
 constexpr uint32_t conv_quads_at(uint32_t vectors, uint32_t o, uint32_t k) {
   return (o / 4 * 2 + o % 2) * vectors * 32 + k / 16 * 32 + o % 4 / 2 * 16 + k % 16;
 }
 constexpr uint32_t conv_mve_tap(const ConvParams& p, uint32_t r, uint32_t s, uint32_t c) {
-  return conv_mve_band(p) ? (s * p.k_h + r) * p.in_c + c : (r * p.k_w + s) * p.in_c + c;
+  return conv_mve_band(conv_turned(p)) ? (s * p.k_h + r) * p.in_c + c : (r * p.k_w + s) * p.in_c + c;
 }
 
 inline void conv_quads_pack(const ConvParams& p, const ConvSource& source, uint8_t* weights, uint8_t* tables) {

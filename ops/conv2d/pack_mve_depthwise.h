@@ -1,17 +1,8 @@
 // Packing of the MVE depthwise rows.
 #pragma once
-#include "ops/conv2d/pack.h"
+#include "ops/conv2d/pack_mve.h"
 
 namespace corten {
-
-// An image one column wide is a 1-D signal: laid along the row, which is how the MVE rows like it. The bytes lie the same.
-constexpr ConvParams conv_turned(const ConvParams& p) {
-  ConvParams q = p;
-  if (p.in_w != 1 || p.out_w != 1 || p.k_w != 1 || p.pad_l != 0) return q;
-  q.in_w = p.in_h, q.out_w = p.out_h, q.k_w = p.k_h, q.stride_w = p.stride_h, q.pad_l = p.pad_t, q.dil_w = p.dil_h;
-  q.in_h = q.out_h = q.k_h = q.stride_h = q.dil_h = 1, q.pad_t = 0;
-  return q;
-}
 
 // lanes: channels in sixteens, a lane each; the lanes beyond the last channel are zero. A block's weights: 16 bytes for each tap,
 // for 3x3 ordered (row, column), else (column, row) and an even number of them, by a zero. Where a 3x3 layer with column stride 1 has 8 channels, two neighbouring
@@ -58,8 +49,8 @@ inline constexpr ConvPacking conv_lanes = {conv_lanes_weights, conv_lanes_tables
 // Scratch: the input of one output row and one block. 3x3: three rows that take turns, of 16 bytes (two pixels: 8) for each
 // column; otherwise column by column, each with its k_h rows.
 constexpr uint32_t conv_lanes_scratch_turned(const ConvParams& turned) {
-  const uint64_t columns = uint64_t(turned.out_w - 1) * turned.stride_w + turned.k_w;
-  const uint64_t bytes = columns * turned.k_h * (conv_mve_two_pixels(turned) ? 8 : 16) + 16;  // 16: read, but not used
+  const uint64_t columns = (uint64_t(turned.out_w) - 1) * turned.stride_w + turned.k_w + turned.stride_w;  // one too many is read
+  const uint64_t bytes = columns * turned.k_h * (conv_mve_two_pixels(turned) ? 8 : 16) + 16;
   return bytes > 0xffffffff ? 0xffffffff : uint32_t(bytes);
 }
 constexpr uint32_t conv_lanes_scratch(const ConvParams& p) { return conv_lanes_scratch_turned(conv_turned(p)); }
