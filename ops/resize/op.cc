@@ -71,9 +71,9 @@ void infer(Graph& g, Node& n) {
 }
 
 std::vector<int64_t> sources(const Node& n, size_t d, int64_t in, int64_t out) {
+  const ResizeAxis axis = make_resize_axis(float(n.reals("scale")[d]), n.flag("exact"));
   std::vector<int64_t> from;
-  for (int64_t i = 0; i < out; i++)
-    from.push_back(resize_source(uint32_t(i), float(n.reals("scale")[d]), uint32_t(in), n.flag("exact")));
+  for (int64_t i = 0; i < out; i++) from.push_back(resize_index(axis, uint32_t(i), uint32_t(in)));
   return from;
 }
 
@@ -99,11 +99,8 @@ Lowered lower(const LowerArgs& a) {
   p.in_h = fit(dims == 2 ? in[1] : 1), p.in_w = fit(in[dims]), p.out_h = fit(dims == 2 ? out[1] : 1), p.out_w = fit(out[dims]);
   const std::vector<double> scale = a.n.reals("scale");
   const bool exact = a.n.flag("exact");
-  const float scale_h = dims == 2 ? float(scale[0]) : 1.0f, scale_w = float(scale[dims - 1]);
-  if (!make_resize_axis(p.in_h, p.out_h, scale_h, exact && dims == 2, &p.start_h, &p.step_h) ||
-      !make_resize_axis(p.in_w, p.out_w, scale_w, exact, &p.start_w, &p.step_w))
-    fail(a.g, a.n, "no even step gives PyTorch's positions when resizing " + to_text(in) + " to " + to_text(out),
-         "resize by a whole factor");
+  p.rows = dims == 2 ? make_resize_axis(float(scale[0]), exact) : make_resize_axis(1.0f, false);
+  p.columns = make_resize_axis(float(scale[dims - 1]), exact);
   return lowered(kRows, kChoices, a, p);
 }
 

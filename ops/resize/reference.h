@@ -5,16 +5,11 @@
 
 namespace corten {
 
-inline uint32_t resize_index(uint32_t start, uint32_t step, uint32_t i, uint32_t in) {
-  const uint64_t at = (start + uint64_t(step) * i) >> 24;
-  return at < in ? uint32_t(at) : in - 1;
-}
-
 inline void resize_reference(const ResizeParams& p, const int8_t* x, int8_t* y) {
   for (uint32_t n = 0; n < p.n; n++, x += uint32_t(p.in_h) * p.in_w * p.c)
     for (uint32_t i = 0; i < p.out_h; i++)
       for (uint32_t j = 0; j < p.out_w; j++) {
-        const uint32_t row = resize_index(p.start_h, p.step_h, i, p.in_h), column = resize_index(p.start_w, p.step_w, j, p.in_w);
+        const uint32_t row = resize_index(p.rows, i, p.in_h), column = resize_index(p.columns, j, p.in_w);
         for (uint32_t c = 0; c < p.c; c++) *y++ = x[(row * p.in_w + column) * p.c + c];
       }
 }
@@ -23,7 +18,7 @@ inline void resize_reference(const ResizeParams& p, const int8_t* x, int8_t* y) 
 inline bool resize_check(const CheckArgs* a) {
   if (a->params_bytes != sizeof(ResizeParams) || a->operands != 2) return false;
   const ResizeParams& p = *static_cast<const ResizeParams*>(a->params);
-  if (!p.n || !p.in_h || !p.in_w || !p.c || !p.out_h || !p.out_w) return false;
+  if (!p.n || !p.in_h || !p.in_w || !p.c || !p.out_h || !p.out_w || p.rows.shift > 63 || p.columns.shift > 63) return false;
   const uint64_t in = uint64_t(p.in_h) * p.in_w * p.c, out = uint64_t(p.out_h) * p.out_w * p.c;
   return in <= INT32_MAX && out <= INT32_MAX && in * p.n == a->operand_bytes[0] && out * p.n == a->operand_bytes[1];
 }

@@ -6,11 +6,7 @@
 namespace corten {
 
 static int8_t* resize_row(const ResizeParams& p, const int8_t* row, int8_t* y) {
-  uint64_t at = p.start_w;
-  for (uint32_t j = 0; j < p.out_w; j++, at += p.step_w, y += p.c) {
-    const uint32_t whole = uint32_t(at >> 24), column = whole < p.in_w ? whole : p.in_w - 1u;
-    memcpy(y, row + column * p.c, p.c);
-  }
+  for (uint32_t j = 0; j < p.out_w; j++, y += p.c) memcpy(y, row + resize_index(p.columns, j, p.in_w) * p.c, p.c);
   return y;
 }
 
@@ -22,7 +18,7 @@ extern "C" void resize_s8_scalar(const KernelArgs* k) {
   for (uint32_t n = 0; n < p.n; n++, x += p.in_h * in_row) {
     uint32_t last = UINT32_MAX;
     for (uint32_t i = 0; i < p.out_h; i++) {
-      const uint32_t row = resize_index(p.start_h, p.step_h, i, p.in_h);
+      const uint32_t row = resize_index(p.rows, i, p.in_h);
       if (row == last) {  // the row above, again
         memcpy(y, y - out_row, out_row);
         y += out_row;

@@ -21,10 +21,9 @@ static constexpr Shape kCases[] = {{1, 1, 1, 1, 1, 1, false},   {1, 1, 1, 3, 7, 
 int main() {
   for (const Shape& s : kCases) {
     const long number = &s - kCases;
-    ResizeParams p = {s.n, s.in_h, s.in_w, s.c, s.out_h, s.out_w, 0, 0, 0, 0};
-    const bool made = make_resize_axis(s.in_h, s.out_h, float(s.in_h) / float(s.out_h), s.exact, &p.start_h, &p.step_h) &&
-                      make_resize_axis(s.in_w, s.out_w, float(s.in_w) / float(s.out_w), s.exact, &p.start_w, &p.step_w);
-    if (!expect(made, "resize", number, "its shape is refused")) continue;
+    ResizeParams p = {s.n, s.in_h, s.in_w, s.c, s.out_h, s.out_w, {}, {}};
+    p.rows = make_resize_axis(float(s.in_h) / float(s.out_h), s.exact);
+    p.columns = make_resize_axis(float(s.in_w) / float(s.out_w), s.exact);
     const uint32_t in = uint32_t(s.n * s.in_h * s.in_w * s.c), out = uint32_t(s.n * s.out_h * s.out_w * s.c);
     g_in.size[0] = in;
     fill(g_in.s8(0), int32_t(in));
