@@ -67,14 +67,15 @@ extern "C" bool conv2d_s8_mve_check(const CheckArgs* a) {
 
 extern "C" void conv2d_s8_mve_depthwise3x3(const KernelArgs* a) { for_outputs(a, lanes_output); }
 extern "C" bool conv2d_s8_mve_depthwise3x3_check(const CheckArgs* a) {
-  return conv_check(a, conv_lanes_weights, conv_lanes_tables, 0) && conv_mve_depthwise(conv_params(a)) &&
-         conv_mve_is_3x3(conv_params(a)) && a->scratch_bytes >= conv_lanes_scratch(conv_params(a));
+  return conv_lanes_check(a) && conv_mve_is_3x3(conv_params(a)) && !conv_mve_two_pixels(conv_params(a));
+}
+
+extern "C" void conv2d_s8_mve_depthwise3x3_of8(const KernelArgs* a) { for_outputs(a, lanes_output); }
+extern "C" bool conv2d_s8_mve_depthwise3x3_of8_check(const CheckArgs* a) {
+  return conv_lanes_check(a) && conv_mve_two_pixels(conv_params(a));
 }
 
 extern "C" void conv2d_s8_mve_depthwise(const KernelArgs* a) { for_outputs(a, lanes_output); }
-extern "C" bool conv2d_s8_mve_depthwise_check(const CheckArgs* a) {
-  return conv_check(a, conv_lanes_weights, conv_lanes_tables, 0) && conv_mve_depthwise(conv_params(a)) &&
-         !conv_mve_is_3x3(conv_params(a)) && a->scratch_bytes >= conv_lanes_scratch(conv_params(a));
-}
+extern "C" bool conv2d_s8_mve_depthwise_check(const CheckArgs* a) { return conv_lanes_check(a) && !conv_mve_is_3x3(conv_params(a)); }
 
 }  // namespace corten

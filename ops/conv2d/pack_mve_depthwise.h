@@ -55,4 +55,10 @@ constexpr uint32_t conv_lanes_scratch_turned(const ConvParams& turned) {
 }
 constexpr uint32_t conv_lanes_scratch(const ConvParams& p) { return conv_lanes_scratch_turned(conv_turned(p)); }
 
+// Common to the depthwise rows.
+inline bool conv_lanes_check(const CheckArgs* a) {
+  return conv_check(a, conv_lanes_weights, conv_lanes_tables, 0) && conv_mve_depthwise(conv_params(a)) &&
+         a->scratch_bytes >= conv_lanes_scratch(conv_params(a));
+}
+
 }  // namespace corten
