@@ -5,16 +5,19 @@
 
 namespace corten {
 
+// Both in assembly for the tail-predicated loop, which GCC does not make.
 inline void mve_copy(int8_t* to, const int8_t* from, int32_t n) {
-  for (; n > 0; n -= 16, to += 16, from += 16) {
-    const mve_pred16_t some = vctp8q(uint32_t(n));
-    vst1q_p_s8(to, vld1q_z_s8(from, some), some);
-  }
+  asm volatile("wlstp.8 lr, %[n], 2f\n1:\n vldrb.8 q0, [%[from]], #16\n vstrb.8 q0, [%[to]], #16\n letp lr, 1b\n2:\n"
+               : [to] "+r"(to), [from] "+r"(from)
+               : [n] "r"(n)
+               : "q0", "lr", "memory");
 }
 
 inline void mve_fill(int8_t* to, int32_t value, int32_t n) {
-  const int8x16_t v = vdupq_n_s8(int8_t(value));
-  for (; n > 0; n -= 16, to += 16) vst1q_p_s8(to, v, vctp8q(uint32_t(n)));
+  asm volatile("vdup.8 q0, %[value]\n wlstp.8 lr, %[n], 2f\n1:\n vstrb.8 q0, [%[to]], #16\n letp lr, 1b\n2:\n"
+               : [to] "+r"(to)
+               : [value] "r"(value), [n] "r"(n)
+               : "q0", "lr", "memory");
 }
 
 // The fused clamp where it is narrower than int8: kernels saturate to int8 first, which changes nothing, and then call this.
