@@ -3,13 +3,14 @@
 #include <doctest/doctest.h>
 #include <string.h>
 #include <unistd.h>
-#include <zip.h>
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>
+
+#include "test/zip_file.h"
 
 using namespace corten;
 namespace fs = std::filesystem;
@@ -43,15 +44,6 @@ std::string npy(const std::string& descr, const std::string& shape, const std::s
 template <class T>
 std::string raw(const std::vector<T>& v) {
   return {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(T)};
-}
-
-void write_zip(const std::string& path, const std::vector<std::pair<std::string, std::string>>& entries, bool deflate) {
-  zip_t* z = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
-  for (const auto& [name, data] : entries) {
-    const zip_int64_t i = zip_file_add(z, name.c_str(), zip_source_buffer(z, data.data(), data.size(), 0), 0);
-    zip_set_file_compression(z, zip_uint64_t(i), deflate ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
-  }
-  REQUIRE(zip_close(z) == 0);
 }
 
 // Without the folder's name, which differs from run to run.
