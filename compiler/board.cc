@@ -103,9 +103,9 @@ void keep_elf(const BoardOptions& options, const fs::path& elf, std::string* kep
 BoardReport run_part(const Program& program, const fs::path& elf, const std::vector<Sample>& samples, size_t from, size_t to,
                      int timeout_seconds, std::vector<Sample>& outputs) {
   TemporaryDirectory directory;
-  write_file(directory.path() / "corten.in", concatenated(program, samples, from, to));
+  write_text(directory.path() / "corten.in", concatenated(program, samples, from, to));
   const BoardReport report = emulate(program, elf, directory.path(), {}, timeout_seconds);
-  const std::string bytes = read_file(directory.path() / "corten.out");
+  const std::string bytes = read_text(directory.path() / "corten.out");
   size_t at = 0, each = 0;
   for (const IoInfo& o : program.outputs()) each += o.bytes;
   if (bytes.size() != each * (to - from))
@@ -134,7 +134,7 @@ std::vector<uint32_t> kernel_calls(const Elf& elf) {
 
 // The plugin's file, cut into steps.
 void read_counts(const fs::path& path, const Program& program, Bench& bench) {
-  std::istringstream lines(read_file(path));
+  std::istringstream lines(read_text(path));
   std::vector<Counts> blocks;
   bool ended = false;
   for (std::string line; std::getline(lines, line);) {
@@ -208,7 +208,7 @@ Bench bench_on_board(const Program& program, const Sample& input, const BoardOpt
   if (!begin || !end) throw Error("the firmware has no corten_bench_begin and corten_bench_end");
   TemporaryDirectory run;
   const fs::path counts = run.path() / "counts";
-  if (!input.empty()) write_file(run.path() / "corten.in", concatenated(program, {input}, 0, 1));
+  if (!input.empty()) write_text(run.path() / "corten.in", concatenated(program, {input}, 0, 1));
   std::string plugin =
       fmt::format("{},out={},begin={:x},end={:x}", counting_plugin().string(), counts.string(), begin->address, end->address);
   for (uint32_t address : kernel_calls(elf)) plugin += fmt::format(",call={:x}", address);

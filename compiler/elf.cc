@@ -44,7 +44,7 @@ std::string text_at(const std::string& data, const SectionHeader& strings, uint3
 
 Elf Elf::load(const std::filesystem::path& path) {
   Elf elf;
-  elf.data_ = read_file(path);
+  elf.data_ = read_text(path);
   const std::string& d = elf.data_;
   const FileHeader h = read_at<FileHeader>(d, 0);
   if (memcmp(h.ident, "\177ELF\1\1", 6)) throw Error(path.string() + " is not a 32-bit little-endian ELF file");

@@ -53,7 +53,7 @@ std::string headers_hash(const fs::path& root) {
     }
   std::sort(files.begin(), files.end());
   Hash hash;
-  for (const fs::path& f : files) hash.add(f.lexically_relative(root)), hash.add(read_file(f));
+  for (const fs::path& f : files) hash.add(f.lexically_relative(root)), hash.add(read_text(f));
   return hash.text();
 }
 
@@ -110,7 +110,7 @@ class Builder {
 
 void Builder::compile(const Job& job) const {
   Hash hash;
-  hash.add(version_), hash.add(headers_), hash.add(read_file(job.source));
+  hash.add(version_), hash.add(headers_), hash.add(read_text(job.source));
   for (const std::string& f : job.flags) hash.add(f);
   const fs::path kept = cache_ / (job.object + "-" + hash.text() + ".o"), object = directory_ / (job.object + ".o");
   std::error_code error;
@@ -120,7 +120,7 @@ void Builder::compile(const Job& job) const {
   argv.insert(argv.end(), {"-I" + root_.string(), "-I" + directory_.string(), "-c", job.source, "-o", object});
   const ProcessResult r = run_process(argv, directory_, kCompileSeconds);
   if (!r.ok()) throw Error(fmt::format("{} cannot compile {}:\n{}", kCompiler, job.source.string(), r.output));
-  if (job.cached) write_file(kept, read_file(object));
+  if (job.cached) write_text(kept, read_text(object));
 }
 
 void Builder::compile_all() {
@@ -198,11 +198,11 @@ fs::path cache_directory() {
 std::vector<fs::path> kernel_sources(const fs::path& root, const std::string& kernel, Tier tier) {
   for (const fs::directory_entry& folder : fs::directory_iterator(root / "ops")) {
     const fs::path rows = folder.path() / "kernels.def";
-    if (!fs::exists(rows) || !has_word(read_file(rows), kernel)) continue;
+    if (!fs::exists(rows) || !has_word(read_text(rows), kernel)) continue;
     std::vector<fs::path> sources;
     for (const fs::directory_entry& e : fs::directory_iterator(folder.path())) {
       if (e.path().extension() != ".cc" || !file_of_tier(e.path().stem(), tier)) continue;
-      if (has_word(read_file(e.path()), kernel)) sources.push_back(e.path().lexically_relative(root));
+      if (has_word(read_text(e.path()), kernel)) sources.push_back(e.path().lexically_relative(root));
     }
     std::sort(sources.begin(), sources.end());
     if (!sources.empty()) return sources;
@@ -216,8 +216,8 @@ fs::path build_firmware(const Program& program, const fs::path& directory) {
     throw Error(fmt::format("{} is not installed", kCompiler), "apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi");
   const Target& target = target_named(program.target());
   const fs::path root = source_root();
-  write_file(directory / "model.h", emit_header(program.image()));
-  write_file(directory / "model.cc", emit_source(program.image()));
+  write_text(directory / "model.h", emit_header(program.image()));
+  write_text(directory / "model.cc", emit_source(program.image()));
   Builder builder(root, target, directory);
   builder.add(directory / "model.cc", "model", kRuntimeOptimisation, false);
   // The board's own code must not pull C library functions in, which would count as the model's.
@@ -241,7 +241,7 @@ fs::path build_firmware(const Program& program, const fs::path& directory) {
 fs::path counting_plugin() {
   const fs::path source = source_root() / "tools/qemu_count.c";
   Hash hash;
-  hash.add(read_file(source));
+  hash.add(read_text(source));
   const fs::path kept = cache_directory() / ("qemu_count-" + hash.text() + ".so");
   if (fs::exists(kept)) return kept;
   std::string compiler;
@@ -252,7 +252,7 @@ fs::path counting_plugin() {
   const fs::path made = build.path() / "qemu_count.so";
   const ProcessResult r = run_process({compiler, "-O2", "-shared", "-fPIC", source, "-o", made}, build.path(), kCompileSeconds);
   if (!r.ok()) throw Error("cannot compile " + source.string() + ":\n" + r.output);
-  write_file(kept, read_file(made));
+  write_text(kept, read_text(made));
   return kept;
 }
 

@@ -89,13 +89,13 @@ TemporaryDirectory::~TemporaryDirectory() {
   fs::remove_all(path_, ignored);
 }
 
-std::string read_file(const fs::path& path) {
+std::string read_text(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error("cannot read " + path.string());
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void write_file(const fs::path& path, const std::string& content) {
+void write_text(const fs::path& path, const std::string& content) {
   const fs::path part = path.string() + ".part" + std::to_string(getpid()) + "-" + std::to_string(size_t(&content) >> 4 & 0xffffff);
   std::ofstream file(part, std::ios::binary);
   file.write(content.data(), std::streamsize(content.size()));

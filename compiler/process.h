@@ -30,8 +30,8 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-// Whole files. write_file makes the content appear at once, so that concurrent readers see all of it or none.
-std::string read_file(const std::filesystem::path&);  // throws Error
-void write_file(const std::filesystem::path&, const std::string& content);
+// Whole files. write_text makes the content appear at once, so that concurrent readers see all of it or none.
+std::string read_text(const std::filesystem::path&);  // throws Error
+void write_text(const std::filesystem::path&, const std::string& content);
 
 }  // namespace corten
