@@ -10,63 +10,82 @@ namespace corten {
 
 inline constexpr int32_t kLanes = 3;  // pixels at a time
 
-// Widens a stream of bytes into one lane, four at a time. Runs of bytes need not be whole words: what is left waits in `held`.
+// Widens streams of bytes into N lanes side by side, four bytes at a time. Runs need not be whole words: what is left waits in
+// `held`. Everything is inlined, so that the state stays in registers.
+template <int N>
 struct LaneWriter {
   uint32_t* lane;
-  uint32_t held;  // `bits` of it: 0, 8, 16 or 24
+  uint32_t held[N];  // `bits` of each: 0, 8, 16 or 24
   int32_t bits;
+  explicit LaneWriter(uint32_t* first) : lane(first), held{}, bits(0) {}
 
-  void emit(uint32_t v) {
-    lane[0] = sxtb16(v), lane[kLanes] = sxtb16_ror8(v);
+  template <class F>
+  static inline __attribute__((always_inline)) void each(const F& f) {
+    f(0);
+    if constexpr (N == 3) f(1), f(2);
+  }
+  // f(i) is lane i's next word.
+  template <class F>
+  inline __attribute__((always_inline)) void emit(const F& f) {
+    each([&](int32_t i) {
+      const uint32_t v = f(i);
+      lane[i] = sxtb16(v), lane[i + kLanes] = sxtb16_ror8(v);
+    });
     lane += 2 * kLanes;
   }
-  // The low n bits of v, the others being 0. n: 8, 16, 24 or 32.
-  void push(uint32_t v, int32_t n) {
-    held |= v << bits, bits += n;
-    if (bits < 32) return;
-    emit(held);
-    bits -= 32, held = bits ? v >> (n - bits) : 0;
-  }
-  void push_words(const int8_t* x, int32_t n) {
-    for (; n >= 16; n -= 16, x += 16) {
-      const uint32_t a = load4(x), b = load4(x + 4), c = load4(x + 8), d = load4(x + 12);
-      emit(a), emit(b), emit(c), emit(d);
+  // f(i) is lane i's next n bits, the rest of the word being 0. n: 8, 16, 24 or 32.
+  template <class F>
+  inline __attribute__((always_inline)) void push(int32_t n, const F& f) {
+    if (bits + n < 32) {
+      each([&](int32_t i) { held[i] |= f(i) << bits; });
+      bits += n;
+      return;
     }
-    for (; n >= 4; n -= 4, x += 4) emit(load4(x));
+    const int32_t taken = 32 - bits;  // n or fewer
+    emit([&](int32_t i) {
+      const uint32_t v = f(i), word = held[i] | v << bits;
+      held[i] = taken < n ? v >> taken : 0;
+      return word;
+    });
+    bits = n - taken;
   }
-  // Inlined, so that the state stays in registers.
-  __attribute__((always_inline)) void run(const int8_t* x, int32_t n) {
+  // n bytes of each lane, `distance` bytes from a lane's to the next one's.
+  inline __attribute__((always_inline)) void run(const int8_t* x, int32_t distance, int32_t n) {
+    const int8_t* at = x;
     if (bits == 0) {
-      push_words(x, n);
+      for (int32_t left = n; left >= 4; left -= 4, at += 4) emit([&](int32_t i) { return load4(at + i * distance); });
     } else {
-      const int8_t* at = x;
-      for (int32_t i = n; i >= 4; i -= 4, at += 4) {
-        const uint32_t v = load4(at);
-        emit(held | v << bits), held = v >> (32 - bits);
-      }
+      for (int32_t left = n; left >= 4; left -= 4, at += 4)
+        emit([&](int32_t i) {
+          const uint32_t v = load4(at + i * distance), word = held[i] | v << bits;
+          held[i] = v >> (32 - bits);
+          return word;
+        });
     }
     const int32_t rest = n & 3;
-    if (rest && n > 4)
-      push(load4(x + n - 4) >> (32 - 8 * rest), 8 * rest);  // the run's last word, less what has been taken
-    else
-      for (int32_t i = 0; i < rest; i++) push(uint8_t(x[i]), 8);
+    if (!rest) return;
+    if (n > 4) {  // the run's last word, less what has been taken
+      push(8 * rest, [&](int32_t i) { return load4(x + i * distance + n - 4) >> (32 - 8 * rest); });
+    } else {
+      push(8 * rest, [&](int32_t i) {
+        const int8_t* from = x + i * distance;
+        uint32_t v = uint8_t(from[0]);
+        if (rest > 1) v |= uint32_t(uint8_t(from[1])) << 8;
+        if (rest > 2) v |= uint32_t(uint8_t(from[2])) << 16;
+        return v;
+      });
+    }
   }
-  __attribute__((noinline)) void run_outlined(const int8_t* x, int32_t n) {
-    LaneWriter w = *this;
-    w.run(x, n);
-    *this = w;
+  inline __attribute__((always_inline)) void repeat(uint32_t word, int32_t n) {
+    for (; n >= 4; n -= 4) push(32, [&](int32_t) { return word; });
+    if (n > 0) push(8 * n, [&](int32_t) { return word >> (32 - 8 * n); });
   }
-  __attribute__((noinline)) void repeat(int32_t value, int32_t n) {
-    const uint32_t v = uint8_t(value) * 0x01010101u;
-    for (; n >= 4; n -= 4) push(v, 32);
-    if (n > 0) push(v >> (32 - 8 * n), 8 * n);
-  }
-  void finish() {
-    if (bits) emit(held);
+  inline __attribute__((always_inline)) void finish() {
+    if (bits) emit([&](int32_t i) { return held[i]; });
   }
 };
 
-// Walks over the output pixels of one group, image after image, and widens the inputs of one at a time.
+// Walks over the output pixels of one group, image after image, and widens their inputs.
 class PixelWalk {
  public:
   PixelWalk(const ConvParams& params, const int8_t* images, int32_t group)
@@ -77,52 +96,76 @@ class PixelWalk {
         iy(-params.pad_t),
         ix(-params.pad_l) {
     const bool dense = p.groups == 1 && p.dil_w == 1;
+    flat = conv_is_pointwise(p);
     span = dense ? p.k_w : 1;
     last_y = p.in_h - 1 - (p.k_h - 1) * p.dil_h, last_x = dense ? p.in_w - p.k_w : -1;
   }
-  void widen_next(uint32_t* lane) {
-    if (ix >= 0 && ix <= last_x && iy >= 0 && iy <= last_y) {
-      LaneWriter writer = {lane, 0, 0};
-      const int8_t* x = image + iy * row + ix * gi;
-      const int32_t n = span * gi, down = p.dil_h * row;
-      for (int32_t r = p.k_h; r > 0; r--, x += down) writer.run(x, n);
-      writer.finish();
-    } else {
-      widen_edge(lane);
+  // The next n <= 3 pixels.
+  void widen(uint32_t* lanes, int32_t n) {
+    if (flat) {
+      if (n == kLanes) {
+        widen_inside<kLanes>(lanes, image, gi);
+      } else {
+        for (int32_t i = 0; i < n; i++) widen_inside<1>(lanes + i, image + i * gi, 0);
+      }
+      image += n * gi;
+      return;
     }
-    ix += p.stride_w;
-    if (++ox == p.out_w) next_row();
+    const int32_t far = ix + (kLanes - 1) * p.stride_w;
+    if (n == kLanes && ox + kLanes <= p.out_w && iy >= 0 && iy <= last_y && ix >= 0 && far <= last_x) {
+      widen_inside<kLanes>(lanes, image + iy * row + ix * gi, p.stride_w * gi);
+      next(kLanes);
+      return;
+    }
+    for (int32_t i = 0; i < n; i++) {
+      if (iy >= 0 && iy <= last_y && ix >= 0 && ix <= last_x)
+        widen_inside<1>(lanes + i, image + iy * row + ix * gi, 0);
+      else
+        widen_edge(lanes + i);
+      next(1);
+    }
   }
 
  private:
+  void next(int32_t n) {
+    ox += n, ix += n * p.stride_w;
+    if (ox < p.out_w) return;
+    ox = 0, ix = -p.pad_l, iy += p.stride_h;
+    if (++oy == p.out_h) oy = 0, iy = -p.pad_t, image += p.in_h * row;
+  }
+  template <int N>
+  __attribute__((noinline)) void widen_inside(uint32_t* lane, const int8_t* x, int32_t distance) const {
+    LaneWriter<N> writer(lane);
+    const int32_t n = span * gi, down = p.dil_h * row;
+    for (int32_t r = p.k_h; r > 0; r--, x += down) writer.run(x, distance, n);
+    writer.finish();
+  }
   // A window that sticks out of the image, or whose taps do not lie side by side.
   __attribute__((noinline)) void widen_edge(uint32_t* lane) const {
-    LaneWriter writer = {lane, 0, 0};
+    LaneWriter<1> writer(lane);
+    const uint32_t zero = uint8_t(p.in_zero) * 0x01010101u;
     for (int32_t r = 0, y = iy; r < p.k_h; r++, y += p.dil_h) {
       const bool inside = y >= 0 && y < p.in_h;
       const int8_t* x = image + (inside ? y * row : 0);
       for (int32_t s = 0, column = ix; s < p.k_w; s += span, column += p.dil_w) {
         const int32_t left = clamp(-column, 0, span), right = inside ? clamp(p.in_w - column, left, span) : left;
-        writer.repeat(p.in_zero, left * gi);
-        if (right > left) writer.run_outlined(x + (column + left) * p.in_c, (right - left) * gi);
-        writer.repeat(p.in_zero, (span - right) * gi);
+        writer.repeat(zero, left * gi);
+        if (right > left) writer.run(x + (column + left) * p.in_c, 0, (right - left) * gi);
+        writer.repeat(zero, (span - right) * gi);
       }
     }
     writer.finish();
   }
-  __attribute__((noinline)) void next_row() {
-    ox = 0, ix = -p.pad_l, iy += p.stride_h;
-    if (++oy == p.out_h) oy = 0, iy = -p.pad_t, image += p.in_h * row;
-  }
 
   const ConvParams& p;
   int32_t gi, row;
-  const int8_t* image;  // at the group's first channel
+  const int8_t* image;  // at the group's first channel; at the next pixel if flat
   int32_t iy, ix, last_y, last_x, oy = 0, ox = 0;
   int32_t span;  // taps that lie side by side
+  bool flat;     // pixels follow one another, output as input
 };
 
-// Calls tile(group, n, y) for every n <= 3 pixels of every group, after their inputs are in `lanes`; y is pixel 0's output.
+// Calls tile(group, n, y) for every n <= 3 pixels of every group, after their inputs are in scratch; y is pixel 0's output.
 template <class Tile>
 inline void for_each_tile(const ConvParams& p, const KernelArgs* a, const Tile& tile) {
   uint32_t* lanes = static_cast<uint32_t*>(a->scratch);
@@ -132,7 +175,7 @@ inline void for_each_tile(const ConvParams& p, const KernelArgs* a, const Tile& 
     int8_t* y = static_cast<int8_t*>(a->operand[1]) + g * conv_group_out(p);
     for (int32_t left = pixels; left > 0; left -= kLanes, y += kLanes * out_c) {
       const int32_t n = left < kLanes ? left : kLanes;
-      for (int32_t i = 0; i < n; i++) walk.widen_next(lanes + i);
+      walk.widen(lanes, n);
       tile(g, n, y);
     }
   }
