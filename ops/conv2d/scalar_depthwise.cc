@@ -41,13 +41,13 @@ void fill_words(int32_t* to, uint32_t n, int32_t value) {
 template <int32_t kStride>
 [[gnu::noinline]] void outputs_3x3(ThreeRows rows, const int32_t* w, int8_t* y, int32_t n, uint32_t step, DspScale scale,
                                    ScalarRange range) {
-  for (; n > 1; n -= 2) {
+  for (; n > 0; n -= 2) {
     const TwoOutputs sum = dot_3x3_twice<kStride>(rows, w);
     rows.a += 2 * kStride, rows.b += 2 * kStride, rows.c += 2 * kStride;
     *y = scalar_output(sum.left, scale, range), y += step;
+    if (n == 1) break;
     *y = scalar_output(sum.right, scale, range), y += step;
   }
-  if (n > 0) *y = scalar_output(dot_3x3_twice<kStride>(rows, w).left, scale, range);
 }
 
 // The same for any kernel; `oldest` is the window's first row.

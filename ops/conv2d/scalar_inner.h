@@ -37,10 +37,25 @@ inline PixelPair dot_one_channel(const int8_t* w, const int32_t* x, uint32_t tap
 
 // Two channels, weights by words as pack_scalar.h says.
 #if defined(CORTEN_THUMB1)
-// In assembly because the compiler does not use r8-r12 as accumulators, and spills instead.
+// In assembly because the compiler does not use r8-r12 as accumulators, and spills instead. Registers: r4, r7 inputs; r2, r3 four
+// weights of each channel; r5, r6 and r4 products; r8, r9 and r10, r11 the sums.
+#define CORTEN_ADD_TWO_TAPS(two, words, uppers) "add " words ", " two "\n asrs " two ", " two ", #16\n add " uppers ", " two "\n"
+#define CORTEN_FOUR_TAPS                                                                                       \
+  "ldmia r0!, {r2, r3}\n ldmia r1!, {r4, r7}\n"                                                                \
+  "sxtb r5, r2\n muls r5, r4\n add r5, r12\n"                                                                  \
+  "sxtb r6, r3\n muls r6, r4\n add r6, r12\n"                                                                  \
+  "lsls r4, r2, #16\n asrs r4, r4, #24\n muls r4, r7\n adds r5, r5, r4\n" CORTEN_ADD_TWO_TAPS("r5", "r8", "r9")   \
+  "lsls r4, r3, #16\n asrs r4, r4, #24\n muls r4, r7\n adds r6, r6, r4\n" CORTEN_ADD_TWO_TAPS("r6", "r10", "r11") \
+  "ldmia r1!, {r4, r7}\n"                                                                                      \
+  "lsls r5, r2, #8\n asrs r5, r5, #24\n muls r5, r4\n add r5, r12\n"                                           \
+  "lsls r6, r3, #8\n asrs r6, r6, #24\n muls r6, r4\n add r6, r12\n"                                           \
+  "asrs r2, r2, #24\n muls r2, r7\n adds r5, r5, r2\n" CORTEN_ADD_TWO_TAPS("r5", "r8", "r9")                      \
+  "asrs r3, r3, #24\n muls r3, r7\n adds r6, r6, r3\n" CORTEN_ADD_TWO_TAPS("r6", "r10", "r11")
+
 [[gnu::always_inline]] inline TwoChannels dot_two_channels(const uint32_t* w, const int32_t* x, uint32_t taps) {
-  register const uint32_t* r0 asm("r0") = w;
-  register const int32_t* r1 asm("r1") = x;
+  register const uint32_t* weights asm("r0") = w;
+  register const int32_t* inputs asm("r1") = x;
+  register uint32_t odd asm("r2") = taps & 4;
   register uint32_t words0 asm("r8") = 0;
   register uint32_t uppers0 asm("r9") = 0;
   register uint32_t words1 asm("r10") = 0;
@@ -49,23 +64,15 @@ inline PixelPair dot_one_channel(const int8_t* w, const int32_t* x, uint32_t tap
   register const uint32_t* end asm("lr") = w + taps / 2;
   asm volatile(
       ".syntax unified\n"
-      "1: ldmia r0!, {r2, r3}\n"  // four weights of each channel
-      "ldmia r1!, {r4, r7}\n"     // two taps of the pixels
-      "sxtb r5, r2\n muls r5, r4\n add r5, r12\n"
-      "sxtb r6, r3\n muls r6, r4\n add r6, r12\n"
-      "lsls r4, r2, #16\n asrs r4, r4, #24\n muls r4, r7\n adds r5, r5, r4\n add r8, r5\n asrs r5, r5, #16\n add r9, r5\n"
-      "lsls r4, r3, #16\n asrs r4, r4, #24\n muls r4, r7\n adds r6, r6, r4\n add r10, r6\n asrs r6, r6, #16\n add r11, r6\n"
-      "ldmia r1!, {r4, r7}\n"
-      "lsls r5, r2, #8\n asrs r5, r5, #24\n muls r5, r4\n add r5, r12\n"
-      "lsls r6, r3, #8\n asrs r6, r6, #24\n muls r6, r4\n add r6, r12\n"
-      "asrs r2, r2, #24\n muls r2, r7\n adds r5, r5, r2\n add r8, r5\n asrs r5, r5, #16\n add r9, r5\n"
-      "asrs r3, r3, #24\n muls r3, r7\n adds r6, r6, r3\n add r10, r6\n asrs r6, r6, #16\n add r11, r6\n"
-      "cmp r0, lr\n bne 1b\n"
-      : "+r"(r0), "+r"(r1), "+r"(words0), "+r"(uppers0), "+r"(words1), "+r"(uppers1)
+      "cmp r2, #0\n bne 2f\n"  // twice four taps; an odd number of fours begins in the middle
+      "1:\n" CORTEN_FOUR_TAPS "2:\n" CORTEN_FOUR_TAPS "cmp r0, lr\n bne 1b\n"
+      : "+r"(weights), "+r"(inputs), "+r"(odd), "+r"(words0), "+r"(uppers0), "+r"(words1), "+r"(uppers1)
       : "r"(upper_half), "r"(end)
-      : "r2", "r3", "r4", "r5", "r6", "r7", "cc", "memory");
+      : "r3", "r4", "r5", "r6", "r7", "cc", "memory");
   return {pixel_pair(words0, uppers0, taps), pixel_pair(words1, uppers1, taps)};
 }
+#undef CORTEN_ADD_TWO_TAPS
+#undef CORTEN_FOUR_TAPS
 #elif defined(CORTEN_THUMB2)
 // In assembly because the compiler spills, and takes a multiply and an add for MLA. Loads stand together, where each takes one cycle;
 // the first one moves r0 to the next four taps. Registers: r2, r3 inputs; r9, r10 and r11, lr weights; r4, r5 and r6, r8 the sums.
