@@ -18,6 +18,13 @@ constexpr bool is_flat(const Broadcast& b) {  // both operands are as dense as t
   return b.extent[3] == b.count && (b.count == 1 || (b.a_stride[3] == 1 && b.b_stride[3] == 1));
 }
 
+// Along the innermost dim each operand is dense or repeats, and not both repeat: what make_broadcast() makes, but for a single
+// element.
+constexpr bool has_unit_steps(const Broadcast& b) {
+  const int32_t sa = b.a_stride[3], sb = b.b_stride[3];
+  return (sa == 1 && (sb == 0 || sb == 1)) || (sa == 0 && sb == 1);
+}
+
 inline bool broadcast_check(const Broadcast& b, uint32_t a_bytes, uint32_t b_bytes, uint32_t out_bytes) {
   uint32_t count = 0;
   return extents_ok(b.extent, 4, &count) && count == b.count && count == out_bytes &&

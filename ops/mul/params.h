@@ -17,4 +17,8 @@ struct MulParams {
 };
 static_assert(sizeof(MulParams) == 68, "part of the image format");
 
+// vqdmulh and vrshl are requantise() from shift 1 on: every factor below 1/2, which a product of two int8 has unless it saturates
+// widely.
+constexpr bool mul_fits_mve(const MulParams& p) { return p.scale.shift >= 1 && has_unit_steps(p.shape); }
+
 }  // namespace corten
