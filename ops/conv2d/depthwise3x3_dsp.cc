@@ -23,73 +23,61 @@ static inline void store_pairs(uint32_t* to, uint32_t upper, uint32_t lower) {
   to[0] = sxtb16(low), to[1] = sxtb16_ror8(low), to[2] = sxtb16(high), to[3] = sxtb16_ror8(high);
 }
 
-// A row of the image, or of padding: then the step is 0 and the address that of one padding pixel.
-struct Row {
+// Fills row pairs with up to four channels of an image, two padded rows at a time, going down. The columns left and right of the
+// image hold padding from the start.
+struct PairFiller {
   const int8_t* x;
-  int32_t step;
-};
+  int32_t iy, height, row, columns, step, channels;  // `columns` of the image, `step` bytes apart
+  uint32_t zero;                                     // a pixel of padding
 
-// Columns of one row pair: `left` of padding, then `inside` of the image, then padding.
-struct Columns {
-  int32_t left, inside, right;
-};
-
-static void fill_pair(uint32_t* to, Row upper, Row lower, const Columns& columns, uint32_t zero, int32_t channels) {
-  for (int32_t i = columns.left; i > 0; i--, to += kGroup) store_pairs(to, zero, zero);
-  if (channels == kGroup) {
-    for (int32_t i = columns.inside; i > 0; i--, to += kGroup, upper.x += upper.step, lower.x += lower.step)
-      store_pairs(to, load4(upper.x), load4(lower.x));
-  } else {
-    for (int32_t i = columns.inside; i > 0; i--, to += kGroup, upper.x += upper.step, lower.x += lower.step)
-      store_pairs(to, load_channels(upper.x, channels), load_channels(lower.x, channels));
+  void next(uint32_t* to) {
+    const bool upper_inside = iy >= 0 && iy < height, lower_inside = iy + 1 >= 0 && iy + 1 < height;
+    const int8_t* padding = reinterpret_cast<const int8_t*>(&zero);
+    const int8_t *upper = upper_inside ? x + iy * row : padding, *lower = lower_inside ? x + (iy + 1) * row : padding;
+    const int32_t upper_step = upper_inside ? step : 0, lower_step = lower_inside ? step : 0;
+    iy += 2;
+    if (channels == kGroup) {
+      for (int32_t i = columns; i > 0; i--, to += kGroup, upper += upper_step, lower += lower_step)
+        store_pairs(to, load4(upper), load4(lower));
+    } else {
+      for (int32_t i = columns; i > 0; i--, to += kGroup, upper += upper_step, lower += lower_step)
+        store_pairs(to, load_channels(upper, channels), load_channels(lower, channels));
+    }
   }
-  for (int32_t i = columns.right; i > 0; i--, to += kGroup) store_pairs(to, zero, zero);
-}
-
-// Channels c .. c + n - 1 of one image.
-static void depthwise_group(const ConvParams& p, const Depthwise3x3* weights, const int8_t* x, int8_t* y, int32_t n,
-                            uint32_t* scratch) {
-  const int32_t columns = int32_t(conv_depthwise3x3_columns(p)), channels = p.in_c, row = p.in_w * channels,
-                out_row = p.out_w * channels;
-  const int32_t left = p.pad_l < columns ? p.pad_l : columns, inside = p.in_w < columns - left ? p.in_w : columns - left;
-  const Columns spans = {left, inside, columns - left - inside};
-  const uint32_t zero = uint8_t(p.in_zero) * 0x01010101u;
-  const Row padding = {reinterpret_cast<const int8_t*>(&zero), 0};
-  const int32_t rows = p.stride_h == 1 ? 2 : 1, twice_zero = 2 * p.out_zero + 1;
-  uint32_t *upper = scratch, *lower = scratch + columns * kGroup;
-  int32_t iy = -p.pad_t;
-  const auto fill = [&](uint32_t* to) {
-    const Row first = iy >= 0 && iy < p.in_h ? Row{x + iy * row, channels} : padding;
-    iy++;
-    const Row second = iy >= 0 && iy < p.in_h ? Row{x + iy * row, channels} : padding;
-    iy++;
-    fill_pair(to, first, second, spans, zero, n);
-  };
-  fill(lower);
-  for (int32_t left_rows = p.out_h; left_rows > 0; left_rows -= rows, y += rows * out_row) {
-    uint32_t* const spent = upper;
-    upper = lower, lower = spent;
-    fill(lower);
-    const RowPairs pairs = {weights, upper, lower, y, left_rows > 1 ? out_row : 0, channels, p.out_w, twice_zero, n};
-    if (rows == 2)
-      conv2d_dsp_two_rows(&pairs);
-    else
-      conv2d_dsp_one_row(&pairs);
-  }
-}
+};
 
 extern "C" void conv2d_s8_dsp_depthwise3x3(const KernelArgs* a) {
   const ConvParams& p = *static_cast<const ConvParams*>(a->params);
-  const int32_t in = p.in_h * p.in_w * p.in_c, out = p.out_h * p.out_w * p.out_c;
-  const Depthwise3x3* weights = at<Depthwise3x3>(a, p.weights);
+  const int32_t width = int32_t(conv_depthwise3x3_columns(p)), left = p.pad_l < width ? p.pad_l : width;
+  const int32_t inside = p.in_w < width - left ? p.in_w : width - left;
+  const int32_t row = p.in_w * p.in_c, out_row = p.out_w * p.out_c, rows = p.stride_h == 1 ? 2 : 1;
+  const uint32_t zero = uint8_t(p.in_zero) * 0x01010101u;
+  uint32_t *upper = static_cast<uint32_t*>(a->scratch), *lower = upper + width * kGroup;
+  for (int32_t i = 0; i < 2 * width; i++) store_pairs(upper + i * kGroup, zero, zero);
   const int8_t* x = static_cast<const int8_t*>(a->operand[0]);
   int8_t* y = static_cast<int8_t*>(a->operand[1]);
-  for (int32_t i = 0; i < p.n; i++, x += in, y += out)
+  RowPairs pairs = {
+      at<Depthwise3x3>(a, p.weights), nullptr, nullptr, nullptr, out_row, p.out_c, p.out_w, 2 * p.out_zero + 1, kGroup};
+  for (int32_t i = 0; i < p.n; i++, x += p.in_h * row, y += p.out_h * out_row)
     for (int32_t c = 0; c < p.out_c; c += kGroup) {
-      const int32_t n = p.out_c - c < kGroup ? p.out_c - c : kGroup;
-      depthwise_group(p, weights + c, x + c, y + c, n, static_cast<uint32_t*>(a->scratch));
+      pairs.channels = p.out_c - c < kGroup ? p.out_c - c : kGroup;
+      pairs.weights = at<Depthwise3x3>(a, p.weights) + c, pairs.y = y + c, pairs.down = out_row;
+      PairFiller filler = {x + c, -p.pad_t, p.in_h, row, inside, p.in_c, pairs.channels, zero};
+      filler.next(lower + left * kGroup);
+      for (int32_t oy = p.out_h; oy > 0; oy -= rows, pairs.y += rows * out_row) {
+        uint32_t* const spent = upper;
+        upper = lower, lower = spent;
+        filler.next(lower + left * kGroup);
+        pairs.p = upper, pairs.q = lower;
+        if (oy == 1) pairs.down = 0;
+        if (rows == 2)
+          conv2d_dsp_two_rows(&pairs);
+        else
+          conv2d_dsp_one_row(&pairs);
+      }
     }
-  if (p.lo != -128 || p.hi != 127) clamp_bytes(static_cast<int8_t*>(a->operand[1]), p.n * out, p.lo, p.hi);
+  if (p.lo == -128 && p.hi == 127) return;
+  clamp_bytes(static_cast<int8_t*>(a->operand[1]), p.n * p.out_h * out_row, p.lo, p.hi);
 }
 
 extern "C" bool conv2d_s8_dsp_depthwise3x3_check(const CheckArgs* a) {

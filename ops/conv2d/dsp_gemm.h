@@ -76,10 +76,6 @@ struct LaneWriter {
       });
     }
   }
-  inline __attribute__((always_inline)) void repeat(uint32_t word, int32_t n) {
-    for (; n >= 4; n -= 4) push(32, [&](int32_t) { return word; });
-    if (n > 0) push(8 * n, [&](int32_t) { return word >> (32 - 8 * n); });
-  }
   inline __attribute__((always_inline)) void finish() {
     if (bits) emit([&](int32_t i) { return held[i]; });
   }
@@ -95,10 +91,9 @@ class PixelWalk {
         image(images + group * gi),
         iy(-params.pad_t),
         ix(-params.pad_l) {
-    const bool dense = p.groups == 1 && p.dil_w == 1;
     flat = conv_is_pointwise(p);
-    span = dense ? p.k_w : 1;
-    last_y = p.in_h - 1 - (p.k_h - 1) * p.dil_h, last_x = dense ? p.in_w - p.k_w : -1;
+    last_y = p.in_h - 1 - (p.k_h - 1) * p.dil_h;
+    last_x = p.groups == 1 && p.dil_w == 1 ? p.in_w - p.k_w : -1;
   }
   // The next n <= 3 pixels.
   void widen(uint32_t* lanes, int32_t n) {
@@ -136,33 +131,56 @@ class PixelWalk {
   template <int N>
   __attribute__((noinline)) void widen_inside(uint32_t* lane, const int8_t* x, int32_t distance) const {
     LaneWriter<N> writer(lane);
-    const int32_t n = span * gi, down = p.dil_h * row;
+    const int32_t n = p.k_w * gi, down = p.dil_h * row;
     for (int32_t r = p.k_h; r > 0; r--, x += down) writer.run(x, distance, n);
     writer.finish();
   }
+  // One lane, byte by byte unless every run is whole words. A step of 0 repeats the bytes at x.
+  struct EdgeWriter {
+    uint32_t* lane;
+    uint32_t held;
+    int32_t bits;
+    void emit(uint32_t v) {
+      lane[0] = sxtb16(v), lane[kLanes] = sxtb16_ror8(v);
+      lane += 2 * kLanes;
+    }
+    __attribute__((noinline)) void run(const int8_t* x, int32_t step, int32_t n, bool words) {
+      EdgeWriter w = *this;
+      if (words) {
+        for (; n > 0; n -= 4, x += 4 * step) w.emit(load4(x));
+      } else {
+        for (; n > 0; n--, x += step) {
+          w.held |= uint32_t(uint8_t(*x)) << w.bits, w.bits += 8;
+          if (w.bits == 32) w.emit(w.held), w.held = 0, w.bits = 0;
+        }
+      }
+      *this = w;
+    }
+  };
   // A window that sticks out of the image, or whose taps do not lie side by side.
   __attribute__((noinline)) void widen_edge(uint32_t* lane) const {
-    LaneWriter<1> writer(lane);
     const uint32_t zero = uint8_t(p.in_zero) * 0x01010101u;
-    for (int32_t r = 0, y = iy; r < p.k_h; r++, y += p.dil_h) {
+    const int8_t* padding = reinterpret_cast<const int8_t*>(&zero);
+    const bool words = gi % 4 == 0;
+    const int32_t span = p.groups == 1 && p.dil_w == 1 ? p.k_w : 1;
+    EdgeWriter writer = {lane, 0, 0};
+    for (int32_t r = p.k_h, y = iy; r > 0; r--, y += p.dil_h) {
       const bool inside = y >= 0 && y < p.in_h;
-      const int8_t* x = image + (inside ? y * row : 0);
-      for (int32_t s = 0, column = ix; s < p.k_w; s += span, column += p.dil_w) {
-        const int32_t left = clamp(-column, 0, span), right = inside ? clamp(p.in_w - column, left, span) : left;
-        writer.repeat(zero, left * gi);
-        if (right > left) writer.run(x + (column + left) * p.in_c, 0, (right - left) * gi);
-        writer.repeat(zero, (span - right) * gi);
+      for (int32_t s = p.k_w, column = ix; s > 0; s -= span, column += p.dil_w) {
+        const int32_t left = inside ? clamp(-column, 0, span) : span, right = clamp(p.in_w - column, left, span);
+        if (left > 0) writer.run(padding, 0, left * gi, words);
+        if (right > left) writer.run(image + y * row + (column + left) * p.in_c, 1, (right - left) * gi, words);
+        if (right < span) writer.run(padding, 0, (span - right) * gi, words);
       }
     }
-    writer.finish();
+    if (writer.bits) writer.emit(writer.held);
   }
 
   const ConvParams& p;
   int32_t gi, row;
-  const int8_t* image;  // at the group's first channel; at the next pixel if flat
-  int32_t iy, ix, last_y, last_x, oy = 0, ox = 0;
-  int32_t span;  // taps that lie side by side
-  bool flat;     // pixels follow one another, output as input
+  const int8_t* image;                             // at the group's first channel; at the next pixel if flat
+  int32_t iy, ix, last_y, last_x, oy = 0, ox = 0;  // last: of a window's first tap whose window is inside and dense
+  bool flat;                                       // pixels follow one another, output as input
 };
 
 // Calls tile(group, n, y) for every n <= 3 pixels of every group, after their inputs are in scratch; y is pixel 0's output.

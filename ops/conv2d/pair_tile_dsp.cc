@@ -40,6 +40,7 @@ asm(".syntax unified\n"
       "rsb r10, r10, r11, lsl #3\n"  // steps to skip, of 44 bytes
       "mov lr, #44\n"
       "mul r10, r10, lr\n"
+      "sub r10, #2\n"  // the pc read is 4 past the add, the loop 2
       "push {r4-r12}\n"
       "mov r6, r4\n"
       "2:\n"
@@ -51,9 +52,7 @@ asm(".syntax unified\n"
       "mov r2, r0\n"
       "mov r4, r3\n"
       "mov r5, r3\n"
-      ".p2align 2\n"
       "add pc, r7\n"
-      "nop.n\n"
       "1:\n" STEP STEP STEP STEP STEP STEP STEP STEP
       "subs.w r12, r12, #1\n"
       "bne.w 1b\n"

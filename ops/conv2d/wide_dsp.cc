@@ -1,5 +1,6 @@
 // conv2d, DSP extension: any dense or grouped convolution, with the full requantisation.
 #include "ops/conv2d/dsp_gemm.h"
+#include "runtime/fixed.h"
 
 namespace corten {
 
