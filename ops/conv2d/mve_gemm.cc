@@ -8,9 +8,7 @@ namespace {
 // One vector of one channel: load 16 weights into `q`, multiply with the taps in `x`, into accumulator `a`.
 #define FIRST(x, q, a) "vldrb.8 " q ", [%[w]], #16\n vmladav.s8 %[" a "], " x ", " q "\n"
 #define NEXT(x, q, a) "vldrb.8 " q ", [%[w]], #16\n vmladava.s8 %[" a "], " x ", " q "\n"
-// Two channels times 1 to 4 vectors.
-#define PAIR_1(a, b) FIRST("q0", "q4", a) FIRST("q0", "q5", b)
-#define PAIR_NEXT(x, a, b) NEXT(x, "q4", a) NEXT(x, "q5", b)
+#define PAIR(x, a, b) NEXT(x, "q4", a) NEXT(x, "q5", b)
 // The accumulators of a quad become q6 = (acc + bias) * mult >> shift.
 #define SCALE                                   \
   "vmov q6[2], q6[0], %[a0], %[a2]\n"           \
@@ -22,58 +20,145 @@ namespace {
   "vldrw.32 q4, [%[t]], #16\n"                  \
   "vrshl.s32 q6, q6, q4\n"
 // q6 becomes four bytes; in the loop these steps stand between the multiplies of the next quad.
-#define ADD_ZERO "vadd.i32 q6, q6, %[zero]\n"
+#define ADD_ZERO "vadd.i32 q6, q6, q7\n"
 #define TO_16 "vqmovnb.s32 q6, q6\n"
 #define TO_8 "vqmovnb.s16 q6, q6\n"
 #define STORE "vstrb.32 q6, [%[o]], #4\n"
-
-// All channels of one pixel whose taps are in q0.. : QUAD is the multiplies of a quad, QUAD_AND_STORE those with the steps above.
-#define CHANNELS(QUAD, QUAD_AND_STORE)                                                                                    \
-  QUAD SCALE "wls lr, %[n], 2f\n1:\n" QUAD_AND_STORE SCALE "le lr, 1b\n2:\n" ADD_ZERO TO_16 TO_8 "vctp.32 %[rest]\n vpst\n" \
-             "vstrbt.32 q6, [%[o]]\n"
-#define TAPS(load) "vctp.8 %[tail]\n" load
+// A quad's multiplies: EARLY are those of channels 0 and 2 after the first vector, LATE the same of channels 1 and 3.
+#define QUAD(EARLY, LATE) \
+  FIRST("q0", "q4", "a0") FIRST("q0", "q5", "a2") EARLY FIRST("q0", "q4", "a1") FIRST("q0", "q5", "a3") LATE
+#define QUAD_AND_STORE_1                                                                                                           \
+  FIRST("q0", "q4", "a0") ADD_ZERO FIRST("q0", "q5", "a2") TO_16 FIRST("q0", "q4", "a1") TO_8 FIRST("q0", "q5", "a3") STORE
+#define QUAD_AND_STORE(EARLY, LATE)                                                                                                \
+  FIRST("q0", "q4", "a0") ADD_ZERO FIRST("q0", "q5", "a2") TO_16 NEXT("q1", "q4", "a0") TO_8 NEXT("q1", "q5", "a2") STORE EARLY     \
+  FIRST("q0", "q4", "a1") FIRST("q0", "q5", "a3") LATE
 #define LAST(q, offset) "vpst\n vldrbt.8 " q ", [%[x], #" offset "]\n"
 #define FULL(q, offset) "vldrb.8 " q ", [%[x], #" offset "]\n"
 
-#define RUN(load, quad, quad_and_store)                                                                                          \
-  asm volatile(TAPS(load) CHANNELS(quad, quad_and_store)                                                                         \
-               : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [w] "+r"(w), [t] "+r"(t), [o] "+l"(o)       \
-               : [x] "r"(x), [n] "r"(quads - 1), [zero] "r"(l.out_zero), [rest] "r"(rest), [tail] "r"(tail)                      \
-               : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "lr", "cc", "memory")
+// What stays the same from pixel to pixel; read by the assembly at these offsets.
+struct Pixels {
+  const int8_t* w;     // 0
+  const int32_t* t;    // 4
+  int32_t more;        // 8: quads after the first
+  int32_t rest;        // 12: channels of the last quad
+  int32_t tail;        // 16: taps of the last vector
+  int32_t x_step;      // 20
+  int32_t o_step;      // 24: from the last quad to the next pixel's first
+};
+
+// All pixels, for each all quads: LOAD the pixel's taps, then the first quad's multiplies, then the others' with the stores of those
+// before between them.
+#define RUN(LOAD, QUAD, QUAD_AND_STORE)                                                                              \
+  asm volatile("vdup.32 q7, %[a0]\n"                                                                                 \
+               "1:\n"                                                                                                \
+               "ldr %[a0], [%[f], #16]\n"                                                                            \
+               "ldrd %[w], %[t], [%[f]]\n"                                                                           \
+               "vctp.8 %[a0]\n" LOAD QUAD SCALE                                                                      \
+               "ldr %[a0], [%[f], #8]\n"                                                                             \
+               "wls lr, %[a0], 3f\n"                                                                                 \
+               "2:\n" QUAD_AND_STORE SCALE                                                                           \
+               "le lr, 2b\n"                                                                                         \
+               "3:\n"                                                                                                \
+               "ldrd %[a0], %[a1], [%[f], #12]\n" ADD_ZERO                                                           \
+               "ldrd %[a1], %[a2], [%[f], #20]\n"                                                                    \
+               "vctp.32 %[a0]\n" TO_16                                                                               \
+               "add %[x], %[a1]\n" TO_8                                                                              \
+               "subs %[count], #1\n"                                                                                 \
+               "vpst\n"                                                                                              \
+               "vstrbt.32 q6, [%[o]]\n"                                                                              \
+               "add %[o], %[a2]\n"                                                                                   \
+               "bgt 1b\n"                                                                                            \
+               : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [w] "=&r"(w), [t] "=&r"(t),       \
+                 [o] "+l"(out), [x] "+r"(x), [count] "+r"(count)                                                     \
+               : [f] "r"(&f), "0"(zero)                                                                              \
+               : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory")
 
 // The pixel's taps stay in registers, the weights stream by.
 template <int kVectors>
-__attribute__((noinline)) void few_taps(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
+__attribute__((noinline)) void few_taps(const Pixels& f, int32_t zero, const int8_t* x, int32_t count, int8_t* out) {
+  const int8_t* w;
+  const int32_t* t;
+  int32_t a0, a1, a2, a3;
+  if constexpr (kVectors == 1)
+    RUN(LAST("q0", "0"), QUAD("", ""), QUAD_AND_STORE_1);
+  else if constexpr (kVectors == 2)
+    RUN(FULL("q0", "0") LAST("q1", "16"), QUAD(PAIR("q1", "a0", "a2"), PAIR("q1", "a1", "a3")),
+        QUAD_AND_STORE("", PAIR("q1", "a1", "a3")));
+  else if constexpr (kVectors == 3)
+    RUN(FULL("q0", "0") FULL("q1", "16") LAST("q2", "32"),
+        QUAD(PAIR("q1", "a0", "a2") PAIR("q2", "a0", "a2"), PAIR("q1", "a1", "a3") PAIR("q2", "a1", "a3")),
+        QUAD_AND_STORE(PAIR("q2", "a0", "a2"), PAIR("q1", "a1", "a3") PAIR("q2", "a1", "a3")));
+  else
+    RUN(FULL("q0", "0") FULL("q1", "16") FULL("q2", "32") LAST("q3", "48"),
+        QUAD(PAIR("q1", "a0", "a2") PAIR("q2", "a0", "a2") PAIR("q3", "a0", "a2"),
+             PAIR("q1", "a1", "a3") PAIR("q2", "a1", "a3") PAIR("q3", "a1", "a3")),
+        QUAD_AND_STORE(PAIR("q2", "a0", "a2") PAIR("q3", "a0", "a2"),
+                       PAIR("q1", "a1", "a3") PAIR("q2", "a1", "a3") PAIR("q3", "a1", "a3")));
+}
+
+template <int kVectors>
+void few_taps(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
   const int32_t quads = (l.out_c + 3) >> 2, rest = l.out_c - 4 * (quads - 1);
-  const uint32_t tail = l.taps - 16 * (kVectors - 1);
-  for (; count > 0; count--, x += step, out += l.out_c) {
-    const int8_t* w = l.weights;
-    const int32_t* t = l.tables;
-    int8_t* o = out;
-    int32_t a0, a1, a2, a3;
-    if constexpr (kVectors == 1) {
-      RUN(LAST("q0", "0"), PAIR_1("a0", "a2") PAIR_1("a1", "a3"),
-          FIRST("q0", "q4", "a0") ADD_ZERO FIRST("q0", "q5", "a2") TO_16 FIRST("q0", "q4", "a1") TO_8 FIRST("q0", "q5", "a3") STORE);
-    } else if constexpr (kVectors == 2) {
-      RUN(FULL("q0", "0") LAST("q1", "16"),
-          PAIR_1("a0", "a2") PAIR_NEXT("q1", "a0", "a2") PAIR_1("a1", "a3") PAIR_NEXT("q1", "a1", "a3"),
-          FIRST("q0", "q4", "a0") ADD_ZERO FIRST("q0", "q5", "a2") TO_16 NEXT("q1", "q4", "a0") TO_8 NEXT("q1", "q5", "a2") STORE
-          PAIR_1("a1", "a3") PAIR_NEXT("q1", "a1", "a3"));
-    } else if constexpr (kVectors == 3) {
-      RUN(FULL("q0", "0") FULL("q1", "16") LAST("q2", "32"),
-          PAIR_1("a0", "a2") PAIR_NEXT("q1", "a0", "a2") PAIR_NEXT("q2", "a0", "a2")
-          PAIR_1("a1", "a3") PAIR_NEXT("q1", "a1", "a3") PAIR_NEXT("q2", "a1", "a3"),
-          FIRST("q0", "q4", "a0") ADD_ZERO FIRST("q0", "q5", "a2") TO_16 NEXT("q1", "q4", "a0") TO_8 NEXT("q1", "q5", "a2") STORE
-          PAIR_NEXT("q2", "a0", "a2") PAIR_1("a1", "a3") PAIR_NEXT("q1", "a1", "a3") PAIR_NEXT("q2", "a1", "a3"));
-    } else {
-      RUN(FULL("q0", "0") FULL("q1", "16") FULL("q2", "32") LAST("q3", "48"),
-          PAIR_1("a0", "a2") PAIR_NEXT("q1", "a0", "a2") PAIR_NEXT("q2", "a0", "a2") PAIR_NEXT("q3", "a0", "a2")
-          PAIR_1("a1", "a3") PAIR_NEXT("q1", "a1", "a3") PAIR_NEXT("q2", "a1", "a3") PAIR_NEXT("q3", "a1", "a3"),
-          FIRST("q0", "q4", "a0") ADD_ZERO FIRST("q0", "q5", "a2") TO_16 NEXT("q1", "q4", "a0") TO_8 NEXT("q1", "q5", "a2") STORE
-          PAIR_NEXT("q2", "a0", "a2") PAIR_NEXT("q3", "a0", "a2")
-          PAIR_1("a1", "a3") PAIR_NEXT("q1", "a1", "a3") PAIR_NEXT("q2", "a1", "a3") PAIR_NEXT("q3", "a1", "a3"));
-    }
-  }
+  const Pixels f = {l.weights, l.tables, quads - 1, rest, int32_t(l.taps) - 16 * (kVectors - 1), step, rest};
+  few_taps<kVectors>(f, l.out_zero, x, count, out);
+}
+
+// Up to 16 taps: four channels' weights stay in registers (q0 to q3), the pixels stream by. A pixel's multiplies stand between the
+// scaling steps of the one before.
+#define MULTIPLY(q, a) "vmladava.s8 %[" a "], q4, " q "\n"
+__attribute__((noinline)) void four_channels(const int8_t* w, const int32_t* t, int32_t zero, uint32_t taps, const int8_t* x, int32_t step,
+                                             int32_t count, int8_t* o, int32_t o_step) {
+  int32_t a0, a1, a2, a3;
+  asm volatile(
+      "vctp.8 %[a0]\n"
+      "vldrb.8 q0, [%[w]]\n"
+      "vldrb.8 q1, [%[w], #16]\n"
+      "vldrb.8 q2, [%[w], #32]\n"
+      "vldrb.8 q3, [%[w], #48]\n"
+      "vldrw.32 q5, [%[t], #16]\n"
+      "vldrw.32 q6, [%[t], #32]\n"
+      "vpst\n"
+      "vldrbt.8 q4, [%[x]]\n"
+      "ldrd %[a0], %[a1], [%[t]]\n"
+      "ldrd %[a2], %[a3], [%[t], #8]\n" MULTIPLY("q0", "a0") MULTIPLY("q1", "a2") MULTIPLY("q2", "a1") MULTIPLY("q3", "a3")
+      "wls lr, %[more], 2f\n"
+      "1:\n"
+      "add %[x], %[step]\n"
+      "vpst\n"
+      "vldrbt.8 q4, [%[x]]\n"
+      "vmov q7[2], q7[0], %[a0], %[a2]\n"
+      "vmov q7[3], q7[1], %[a1], %[a3]\n"
+      "ldrd %[a0], %[a1], [%[t]]\n"
+      "vqdmulh.s32 q7, q7, q5\n"
+      "ldrd %[a2], %[a3], [%[t], #8]\n" MULTIPLY("q0", "a0")
+      "vrshl.s32 q7, q7, q6\n" MULTIPLY("q1", "a2")
+      "vadd.i32 q7, q7, %[zero]\n" MULTIPLY("q2", "a1")
+      "vqmovnb.s32 q7, q7\n" MULTIPLY("q3", "a3")
+      "vqmovnb.s16 q7, q7\n"
+      "vstrb.32 q7, [%[o]]\n"
+      "add %[o], %[o_step]\n"
+      "le lr, 1b\n"
+      "2:\n"
+      "vmov q7[2], q7[0], %[a0], %[a2]\n"
+      "vmov q7[3], q7[1], %[a1], %[a3]\n"
+      "vqdmulh.s32 q7, q7, q5\n"
+      "vrshl.s32 q7, q7, q6\n"
+      "vadd.i32 q7, q7, %[zero]\n"
+      "vqmovnb.s32 q7, q7\n"
+      "vqmovnb.s16 q7, q7\n"
+      "vstrb.32 q7, [%[o]]\n"
+      : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [x] "+r"(x), [o] "+l"(o)
+      : [w] "r"(w), [t] "r"(t), [zero] "r"(zero), [step] "r"(step), [o_step] "r"(o_step), [more] "r"(count - 1), "0"(taps)
+      : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
+}
+
+void one_vector(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
+  const int8_t* w = l.weights;
+  const int32_t* t = l.tables;
+  int32_t channels = l.out_c;
+  for (; channels >= 4; channels -= 4, w += 64, t += 12, out += 4)
+    four_channels(w, t, l.out_zero, l.taps, x, step, count, out, l.out_c);
+  if (channels) few_taps<1>(Pixels{w, t, 0, channels, int32_t(l.taps), step, l.out_c}, l.out_zero, x, count, out);
 }
 
 // Two channels times two pixels, all vectors: the load of the next operand always stands between two multiplies. The sums start
@@ -148,7 +233,7 @@ __attribute__((noinline)) void many_taps(const MveLayer& l, const int8_t* x, int
 
 void mve_pixels(const MveLayer& layer, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
   switch (layer.vectors) {
-    case 1: return few_taps<1>(layer, x, step, count, out);
+    case 1: return one_vector(layer, x, step, count, out);
     case 2: return few_taps<2>(layer, x, step, count, out);
     case 3: return few_taps<3>(layer, x, step, count, out);
     case 4: return few_taps<4>(layer, x, step, count, out);
