@@ -461,7 +461,7 @@ TEST_CASE("any single part of the program missing or of another type is a messag
 TEST_CASE("archives that are none, are cut short, or flipped") {
   const Folder folder;
   const std::string path = folder / "net.pt2";
-  auto write = [&](const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; };
+  auto write = [&](const std::string& bytes) { write_new(path, bytes); };
   CHECK(refusal(folder / "none.pt2") == "error: there is no such file\n  in none.pt2");
   CHECK(refusal(folder.path.string()).find("error: is a folder, not a file") == 0);
   write("");

@@ -24,7 +24,7 @@ struct Folder {
   std::string operator/(const std::string& name) const { return (path / name).string(); }
 };
 
-void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+void write(const std::string& path, const std::string& bytes) { write_new(path, bytes); }
 
 std::string read(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <zip.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -30,8 +31,14 @@ inline std::string zip_bytes(const std::vector<std::pair<std::string, std::strin
   return bytes;
 }
 
+// Anew: some file systems flush to the disk where a file is cut short and written again.
+inline void write_new(const std::string& path, const std::string& bytes) {
+  std::filesystem::remove(path);
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
 inline void write_zip(const std::string& path, const std::vector<std::pair<std::string, std::string>>& entries, bool deflate) {
-  std::ofstream(path, std::ios::binary) << zip_bytes(entries, deflate);
+  write_new(path, zip_bytes(entries, deflate));
 }
 
 }  // namespace corten
