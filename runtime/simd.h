@@ -69,6 +69,16 @@ inline int32_t lsl_byte(int32_t a, uint32_t b) {
   asm("lsl %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
   return r;
 }
+inline uint32_t max4(uint32_t a, uint32_t b) {
+  uint32_t r;
+  asm("ssub8 %0, %1, %2\n sel %0, %1, %2" : "=&r"(r) : "r"(a), "r"(b) : "cc");
+  return r;
+}
+inline uint32_t min4(uint32_t a, uint32_t b) {
+  uint32_t r;
+  asm("ssub8 %0, %1, %2\n sel %0, %2, %1" : "=&r"(r) : "r"(a), "r"(b) : "cc");
+  return r;
+}
 
 #else
 
@@ -100,6 +110,13 @@ inline int32_t ssat8_asr1(int32_t a) {
 // Shifts by the low byte of b, the rest of b being ignored, as the core does.
 inline int32_t asr_byte(int32_t a, uint32_t b) { return a >> ((b & 255) > 31 ? 31 : b & 255); }
 inline int32_t lsl_byte(int32_t a, uint32_t b) { return (b & 255) > 31 ? 0 : int32_t(uint32_t(a) << (b & 255)); }
+// The larger and the smaller of four int8 each.
+inline uint32_t max4(uint32_t a, uint32_t b) {
+  uint32_t r = 0;
+  for (int32_t i = 0; i < 32; i += 8) r |= uint32_t(uint8_t(int8_t(a >> i) > int8_t(b >> i) ? a >> i : b >> i)) << i;
+  return r;
+}
+inline uint32_t min4(uint32_t a, uint32_t b) { return ~max4(~a, ~b); }
 
 #endif
 
