@@ -14,6 +14,7 @@ struct Tile {
   uint32_t in_row, in_column, out_row, out_column;
   int32_t in_zero;
   ScalarRange range;
+  DspScale scale;                              // the channel's
   int32_t* weights;                            // the channel's, as words
   int32_t *ring, *ring_end;                    // k_h rows
   uint32_t row_words;                          // from one to the next
@@ -36,11 +37,14 @@ void fill_words(int32_t* to, uint32_t n, int32_t value) {
   if (n > 0) *to = *x;
 }
 
-// n outputs of a row, `step` bytes apart, from the rows of the first window. Everything by value: a store through y may change
-// whatever a pointer leads to.
+// A row of outputs, from the rows of the first window. Copies, as a store through y might change whatever a reference leads to.
 template <int32_t kStride>
-[[gnu::noinline]] void outputs_3x3(ThreeRows rows, const int32_t* w, int8_t* y, int32_t n, uint32_t step, DspScale scale,
-                                   ScalarRange range) {
+[[gnu::noinline]] void outputs_3x3(const Tile& t, ThreeRows rows, int8_t* y) {
+  const int32_t* const w = t.weights;
+  const uint32_t step = t.out_column;
+  const DspScale scale = t.scale;
+  const ScalarRange range = t.range;
+  int32_t n = int32_t(t.columns);
   for (; n > 0; n -= 2) {
     const TwoOutputs sum = dot_3x3_twice<kStride>(rows, w);
     rows.a += 2 * kStride, rows.b += 2 * kStride, rows.c += 2 * kStride;
@@ -51,7 +55,7 @@ template <int32_t kStride>
 }
 
 // The same for any kernel; `oldest` is the window's first row.
-[[gnu::noinline]] void outputs_any(const Tile& t, const int32_t* oldest, int8_t* y, const DspScale& scale) {
+[[gnu::noinline]] void outputs_any(const Tile& t, const int32_t* oldest, int8_t* y) {
   for (uint32_t i = 0; i < t.columns; i++, y += t.out_column) {
     int32_t acc = 0;
     const int32_t *w = t.weights, *row = oldest;
@@ -61,21 +65,20 @@ template <int32_t kStride>
       row += t.row_words;
       if (row == t.ring_end) row = t.ring;
     }
-    *y = scalar_output(acc, scale, t.range);
+    *y = scalar_output(acc, t.scale, t.range);
   }
 }
 
-void outputs(const Tile& t, const int32_t* oldest, int8_t* y, const DspScale& scale) {
-  if (t.k_h != 3 || t.k_w != 3 || t.stride_w > 2) return outputs_any(t, oldest, y, scale);
+void outputs(const Tile& t, const int32_t* oldest, int8_t* y) {
+  if (t.k_h != 3 || t.k_w != 3 || t.stride_w > 2) return outputs_any(t, oldest, y);
   ThreeRows rows = {oldest, oldest + t.row_words, oldest + 2 * t.row_words};
   if (rows.b == t.ring_end) rows.b = t.ring, rows.c = t.ring + t.row_words;
   if (rows.c == t.ring_end) rows.c = t.ring;
-  const auto run = t.stride_w == 1 ? outputs_3x3<1> : outputs_3x3<2>;
-  run(rows, t.weights, y, int32_t(t.columns), t.out_column, scale, t.range);
+  t.stride_w == 1 ? outputs_3x3<1>(t, rows, y) : outputs_3x3<2>(t, rows, y);
 }
 
 // One channel from top to bottom. Row numbers count from the top of the padding.
-[[gnu::noinline]] void channel(const Tile& t, const int8_t* x, int8_t* y, const DspScale& scale) {
+[[gnu::noinline]] void channel(const Tile& t, const int8_t* x, int8_t* y) {
   uint32_t next = 0;        // next row to widen,
   int32_t* slot = t.ring;   // and where; once k_h rows are there, that is where the oldest lies
   x += t.in_begin, y += t.out_begin;
@@ -89,7 +92,7 @@ void outputs(const Tile& t, const int32_t* oldest, int8_t* y, const DspScale& sc
       slot += t.row_words;
       if (slot == t.ring_end) slot = t.ring;
     }
-    outputs(t, slot, y, scale);
+    outputs(t, slot, y);
   }
 }
 
@@ -144,7 +147,8 @@ extern "C" void conv2d_s8_scalar_depthwise(const KernelArgs* args) {
       const int8_t* weights = at<int8_t>(args, p.weights);
       for (uint32_t o = 0, group = 0, of_group = 0; o < out_c; o++) {
         weights = widen_weights(t, weights, upright);
-        channel(t, x + group, y + o, table[o]);
+        t.scale = table[o];
+        channel(t, x + group, y + o);
         if (++of_group == multiplier) of_group = 0, group++;
       }
     }
