@@ -1,4 +1,6 @@
 // Portable twins of the MVE rows: the same packed bytes, plain loops.
+#include <vector>
+
 #include "ops/conv2d/pack_mve.h"
 #include "ops/conv2d/pack_mve_depthwise.h"
 #include "runtime/kernel.h"
@@ -27,7 +29,9 @@ int8_t quads_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, i
 template <class F>
 void for_outputs(const KernelArgs* a, F output) {
   const ConvParams& p = *static_cast<const ConvParams*>(a->params);
-  const int8_t* x = static_cast<const int8_t*>(a->operand[0]);
+  const int8_t* input = static_cast<const int8_t*>(a->operand[0]);
+  const std::vector<int8_t> copy(input, input + p.n * p.in_h * p.in_w * p.in_c);  // the rows may work in place
+  const int8_t* x = copy.data();
   int8_t* y = static_cast<int8_t*>(a->operand[1]);
   for (int32_t n = 0; n < p.n; n++, x += p.in_h * p.in_w * p.in_c)
     for (int32_t oy = 0; oy < p.out_h; oy++)
