@@ -81,7 +81,10 @@ constexpr const char* kHeaderText = R"(// {name}, compiled by Corten for {target
 #define {NAME}_ARENA_BYTES {arena}u  // scratch included
 #define {NAME}_IMAGE_BYTES {image}u
 
-// {NAME}_ARENA(name); defines the arena, in a section of its own that your linker script may place.
+// Sections that your linker script may place. {NAME}_ARENA(name); defines the arena.
+#ifndef {NAME}_IMAGE_SECTION
+#define {NAME}_IMAGE_SECTION ".corten.image"
+#endif
 #ifndef {NAME}_ARENA_SECTION
 #define {NAME}_ARENA_SECTION ".corten.arena"
 #endif
@@ -91,7 +94,7 @@ constexpr const char* kHeaderText = R"(// {name}, compiled by Corten for {target
 #ifdef __cplusplus
 extern "C" {{
 #endif
-extern const uint32_t {name}_image[{NAME}_IMAGE_BYTES / 4];  // section .corten.image
+extern __attribute__((section({NAME}_IMAGE_SECTION), aligned(16))) const uint32_t {name}_image[{NAME}_IMAGE_BYTES / 4];
 // Verifies the image, then it is ready to run. The arena: {NAME}_ARENA_BYTES, on 16 bytes.
 corten_status {name}_init(corten_model* model, void* arena, uint32_t arena_bytes);
 #ifdef __cplusplus
@@ -125,7 +128,7 @@ corten_status {name}_init(corten_model* model, void* arena, uint32_t arena_bytes
   return corten_init(model, {name}_image, sizeof {name}_image, kKernels, {kernels}, &memory, 1);
 }}
 
-extern "C" __attribute__((section(".corten.image"), aligned(16))) const uint32_t {name}_image[{NAME}_IMAGE_BYTES / 4] = {{
+const uint32_t {name}_image[{NAME}_IMAGE_BYTES / 4] = {{
 )";
 
 std::string identifier(std::span<const uint8_t> image) {

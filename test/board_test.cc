@@ -40,6 +40,27 @@ TEST_CASE("firmware: a kernel's sources by tier") {
   CHECK_THROWS_AS(kernel_sources(source_root(), "no_such_kernel", Tier::mve), Error);
 }
 
+TEST_CASE("firmware: model.h in C and C++, model.cc in C++, without a warning" * doctest::skip(!can_emulate())) {
+  const std::vector<uint8_t> image = emit_image(TinyPlan().plan);
+  TemporaryDirectory directory;
+  write_text(directory.path() / "model.h", emit_header(image));
+  write_text(directory.path() / "model.cc", emit_source(image));
+  const std::string user =
+      "#include \"model.h\"\nstatic TINY_ARENA(arena);\nstatic corten_model model;\n"
+      "int start(void) { return tiny_init(&model, arena, sizeof arena) == CORTEN_OK; }\n";
+  write_text(directory.path() / "user.c", user);
+  write_text(directory.path() / "user.cc",
+             user + "corten::Model m;\nint more() { return tiny::init(m, arena) + tiny::input0::kH; }\n");
+  for (const std::string compiler : {"arm-none-eabi-g++ -mcpu=cortex-m0plus", "g++", "clang++"}) {
+    if (find_program(compiler.substr(0, compiler.find(' '))).empty()) continue;
+    for (const char* file : {"model.cc -std=c++17", "user.cc -std=c++17", "-x c user.c -std=c99"}) {
+      const std::string command = compiler + " -Wall -Wextra -Wshadow -Werror -I. -I\"$0\" -c -o out.o " + file;
+      const ProcessResult r = run_process({"sh", "-c", command, source_root()}, directory.path(), 60);
+      CHECK_MESSAGE(r.ok(), command << ": " << r.output);
+    }
+  }
+}
+
 TEST_CASE("board: every target gives the host's bytes" * doctest::skip(!can_emulate())) {
   for (const Target& target : all_targets()) {
     TinyPlan tiny(target.tier, std::string(target.name));

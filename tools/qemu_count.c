@@ -1,8 +1,8 @@
 // QEMU TCG plugin: exact instruction counts of the firmware between two functions, cut into steps.
 //
-// Arguments: out=FILE,begin=ADDR,end=ADDR,call=ADDR,call=ADDR... (hexadecimal). From the first execution of `begin` to that of `end`,
-// each return from a `call`, a 16-bit BLX, closes a step. The file gets a line "step" for each, then "ADDR COUNT" lines of what ran in
-// it; the last block, "rest", is what ran after the last one.
+// Arguments: out=FILE,begin=ADDR,end=ADDR,call=ADDR,call=ADDR... (hexadecimal). From the first execution of `begin` to that of
+// `end`, each return from a `call`, a 16-bit BLX, closes a step. The file gets a line "step" for each, then "ADDR COUNT" lines of
+// what ran in it; the last block, "rest", is what ran after the last one.
 //
 // The plugin interface (version 1, QEMU 4.2 to 8.x) is declared here, as distributions ship QEMU without its header.
 #include <stdbool.h>
@@ -21,7 +21,8 @@ enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
 typedef void (*qemu_plugin_vcpu_tb_trans_cb_t)(qemu_plugin_id_t, struct qemu_plugin_tb*);
 typedef void (*qemu_plugin_vcpu_udata_cb_t)(unsigned, void*);
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, qemu_plugin_vcpu_tb_trans_cb_t);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn*, qemu_plugin_vcpu_udata_cb_t, enum qemu_plugin_cb_flags, void*);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn*, qemu_plugin_vcpu_udata_cb_t, enum qemu_plugin_cb_flags,
+                                            void*);
 void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn*, enum qemu_plugin_op, void*, uint64_t);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb*);
 struct qemu_plugin_insn* qemu_plugin_tb_get_insn(const struct qemu_plugin_tb*, size_t);
