@@ -37,7 +37,7 @@ asm(".syntax unified\n"
     "conv2d_dsp_pair_tile:\n"
       "push {r4-r11, lr}\n"
       "ldmia r0, {r4-r12}\n"
-      "rsb r10, r10, r11, lsl #3\n"  // steps to skip, of 44 bytes
+      "rsb r10, r10, r11, lsl #4\n"  // steps to skip, of 44 bytes
       "mov lr, #44\n"
       "mul r10, r10, lr\n"
       "sub r10, #2\n"  // the pc read is 4 past the add, the loop 2
@@ -53,7 +53,7 @@ asm(".syntax unified\n"
       "mov r4, r3\n"
       "mov r5, r3\n"
       "add pc, r7\n"
-      "1:\n" STEP STEP STEP STEP STEP STEP STEP STEP
+      "1:\n" STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP
       "subs.w r12, r12, #1\n"
       "bne.w 1b\n"
       "ldmia r6!, {r7, r8, r9}\n"
