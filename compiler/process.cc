@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 // In the child: only async-signal-safe calls.
 [[noreturn]] static void become(char* const* argv, const char* directory, int output) {
   setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // an interrupted corten leaves no emulator behind
   const int null = open("/dev/null", O_RDONLY);
   if (null >= 0) dup2(null, 0);
   dup2(output, 1), dup2(output, 2);
