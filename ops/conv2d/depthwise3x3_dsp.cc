@@ -11,18 +11,6 @@ namespace corten {
 
 static constexpr int32_t kGroup = kDepthwiseGroup;
 
-// Up to four bytes, so that the last channels are read without the bytes behind them.
-static uint32_t load_channels(const int8_t* x, int32_t n) {
-  uint32_t v = 0;
-  for (int32_t i = 0; i < n; i++) v |= uint32_t(uint8_t(x[i])) << (8 * i);
-  return v;
-}
-
-static inline void store_pairs(uint32_t* to, uint32_t upper, uint32_t lower) {
-  const uint32_t low = pkhbt(upper, lower), high = pkhtb(upper, lower);
-  to[0] = sxtb16(low), to[1] = sxtb16_ror8(low), to[2] = sxtb16(high), to[3] = sxtb16_ror8(high);
-}
-
 // Fills row pairs with up to four channels of an image, two padded rows at a time, going down. The columns left and right of the
 // image hold padding from the start.
 struct PairFiller {

@@ -15,14 +15,6 @@ struct Four {
   }
 };
 
-// Up to four bytes, so that the last channels are read without the bytes behind them.
-static uint32_t load_channels(const int8_t* x, int32_t n) {
-  if (n == 4) return load4(x);
-  uint32_t v = 0;
-  for (int32_t i = 0; i < n; i++) v |= uint32_t(uint8_t(x[i])) << (8 * i);
-  return v;
-}
-
 // `count` taps that lie `step` bytes apart, all inside the image.
 static inline void taps_in_line(Four& sums, const int8_t* x, int32_t step, const uint32_t* w, int32_t count) {
   Four s = sums;

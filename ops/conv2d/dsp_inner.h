@@ -21,6 +21,19 @@ struct PairTile {
 
 extern "C" void conv2d_dsp_pair_tile(const PairTile* tile);  // pair_tile_dsp.cc
 
+// Up to four bytes, so that the last channels are read without the bytes behind them.
+inline uint32_t load_channels(const int8_t* x, int32_t n) {
+  if (n == 4) return load4(x);
+  uint32_t v = 0;
+  for (int32_t i = 0; i < n; i++) v |= uint32_t(uint8_t(x[i])) << (8 * i);
+  return v;
+}
+// Four channels' pairs (first, second) of int16.
+inline void store_pairs(uint32_t* to, uint32_t first, uint32_t second) {
+  const uint32_t low = pkhbt(first, second), high = pkhtb(first, second);
+  to[0] = sxtb16(low), to[1] = sxtb16_ror8(low), to[2] = sxtb16(high), to[3] = sxtb16_ror8(high);
+}
+
 // Depthwise 3x3: output rows of up to four channels, from two row pairs of four channels' words per column.
 struct RowPairs {
   const Depthwise3x3* weights;

@@ -146,4 +146,51 @@ inline void conv_fours_wide_pack(const ConvParams& p, const ConvSource& s, uint8
 inline constexpr ConvPacking conv_depthwise_fours = {conv_fours_weights, conv_fours_tables, conv_fours_pack};
 inline constexpr ConvPacking conv_depthwise_fours_wide = {conv_fours_weights, conv_fours_wide_tables, conv_fours_wide_pack};
 
+// Depthwise along one axis, stride 1: every column (k_w 1) or every row (k_h 1) of the image is a line of its own.
+struct ConvLines {
+  int32_t lines, in, out, taps, pad;  // how many, their positions before and after, the window's taps and its padding before
+  int32_t in_step, in_line, out_step, out_line;  // bytes from a position to the next, and from a line to the next
+};
+constexpr bool conv_is_vertical_lines(const ConvParams& p) {
+  return p.k_w == 1 && p.stride_w == 1 && p.pad_l == 0 && p.out_w == p.in_w && p.stride_h == 1 && p.dil_h == 1;
+}
+constexpr bool conv_is_horizontal_lines(const ConvParams& p) {
+  return p.k_h == 1 && p.stride_h == 1 && p.pad_t == 0 && p.out_h == p.in_h && p.stride_w == 1 && p.dil_w == 1;
+}
+constexpr bool conv_is_depthwise_lines(const ConvParams& p) {
+  return conv_is_depthwise1(p) && (conv_is_vertical_lines(p) || conv_is_horizontal_lines(p));
+}
+constexpr ConvLines conv_lines(const ConvParams& p) {
+  const int32_t c = p.in_c, in_row = p.in_w * c, out_row = p.out_w * c;
+  return conv_is_vertical_lines(p) ? ConvLines{p.in_w, p.in_h, p.out_h, p.k_h, p.pad_t, in_row, c, out_row, c}
+                                   : ConvLines{p.in_h, p.in_w, p.out_w, p.k_w, p.pad_l, c, in_row, c, out_row};
+}
+// For each channel, its taps as words w[2j], w[2j-1], w[2j+1], w[2j], a tap before the first or behind the last being 0: SXTB16
+// gives the pair for even outputs, SXTB16 of the rotated word that for odd ones. Then its DspScale.
+constexpr uint32_t conv_line_words(const ConvParams& p) { return uint32_t(conv_lines(p).taps) / 2 + 1; }
+constexpr uint32_t conv_lines_weights(const ConvParams& p) {
+  return p.out_c * (conv_line_words(p) * 4 + uint32_t(sizeof(DspScale)));
+}
+inline void conv_lines_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t*) {
+  const int32_t taps = conv_lines(p).taps, words = int32_t(conv_line_words(p));
+  for (int32_t c = 0; c < p.out_c; c++) {
+    const int8_t* w = s.weights + c * taps;
+    for (int32_t k = 0; k < 2 * words; k += 2) {
+      const int8_t before = int8_t(k > 0 ? w[k - 1] : 0), at = int8_t(k < taps ? w[k] : 0),
+                   behind = int8_t(k + 1 < taps ? w[k + 1] : 0);
+      const int8_t word[4] = {at, before, behind, at};
+      memcpy(weights, word, 4), weights += 4;
+    }
+    const DspScale scale = conv_dsp_scale(p, s, c, false);
+    memcpy(weights, &scale, sizeof scale), weights += sizeof scale;
+  }
+}
+inline constexpr ConvPacking conv_depthwise_lines = {conv_lines_weights, conv_no_tables, conv_lines_pack};
+
+// Scratch: four channels' pairs of positions, as many as the last four outputs read.
+constexpr uint32_t conv_lines_pairs(const ConvParams& p) {
+  return (uint32_t(conv_lines(p).out) + 3) / 4 * 2 + conv_line_words(p) - 1;
+}
+constexpr uint32_t conv_lines_scratch(const ConvParams& p) { return conv_lines_pairs(p) * 16; }
+
 }  // namespace corten
