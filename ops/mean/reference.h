@@ -23,6 +23,22 @@ inline void mean_reference(const MeanParams& p, const int8_t* x, int8_t* y) {
   }
 }
 
+// Calls one(x) for every kept position in order, x where its sum starts.
+template <class One>
+inline void for_each_kept(const MeanParams& p, const int8_t* x, One one) {
+  uint32_t index[4] = {};
+  for (;;) {
+    one(x);
+    int32_t d = 3;
+    for (; d >= 0 && ++index[d] == p.kept[d]; d--) {
+      index[d] = 0;
+      x -= int32_t(p.kept[d] - 1) * p.kept_stride[d];
+    }
+    if (d < 0) return;
+    x += p.kept_stride[d];
+  }
+}
+
 // Common to all rows.
 inline bool mean_check(const CheckArgs* c) {
   if (c->params_bytes != sizeof(MeanParams) || c->operands != 2) return false;
@@ -30,7 +46,7 @@ inline bool mean_check(const CheckArgs* c) {
   uint32_t kept = 0, reduced = 0;
   if (!extents_ok(p.kept, 4, &kept) || !extents_ok(p.reduced, 4, &reduced) || kept != c->operand_bytes[1] || reduced > 1u << 23)
     return false;
-  if (!scale_ok(p.scale) || p.lo > p.hi) return false;
+  if (uint64_t(kept) * reduced != c->operand_bytes[0] || !scale_ok(p.scale) || p.lo > p.hi) return false;
   uint32_t extent[8];
   int32_t stride[8];
   for (int32_t d = 0; d < 4; d++) {

@@ -22,20 +22,11 @@ static int32_t sum_of(const MeanParams& p, const int8_t* x) {
 
 extern "C" void mean_s8_scalar(const KernelArgs* k) {
   const MeanParams& p = *static_cast<const MeanParams*>(k->params);
-  const int8_t* x = static_cast<const int8_t*>(k->operand[0]);
   int8_t* y = static_cast<int8_t*>(k->operand[1]);
   const int32_t zeros = int32_t(p.reduced[0] * p.reduced[1] * p.reduced[2] * p.reduced[3]) * p.in_zero;
-  uint32_t index[4] = {};
-  for (;;) {
+  for_each_kept(p, static_cast<const int8_t*>(k->operand[0]), [&](const int8_t* x) {
     *y++ = to_int8(requantise(sum_of(p, x) - zeros, p.scale.mult, p.scale.shift), p.out_zero, p.lo, p.hi);
-    int32_t d = 3;
-    for (; d >= 0 && ++index[d] == p.kept[d]; d--) {
-      index[d] = 0;
-      x -= int32_t(p.kept[d] - 1) * p.kept_stride[d];
-    }
-    if (d < 0) return;
-    x += p.kept_stride[d];
-  }
+  });
 }
 
 extern "C" bool mean_s8_scalar_check(const CheckArgs* c) { return mean_check(c); }
