@@ -37,7 +37,7 @@ inline int32_t scalar_requantise(int32_t acc, const DspScale& scale, int32_t twi
   asm(".syntax unified\n"
       "asrs %[low], %[word], #8\n adds %[acc], %[acc], %[low]\n"
       "sxth %[low], %[acc]\n subs %[acc], %[acc], %[low]\n asrs %[acc], %[acc], #16\n"  // the accumulator's halves: acc, low
-      "lsrs %[high], %[mult], #16\n uxth %[mult], %[mult]\n"                              // the multiplier's: high, mult
+      "lsrs %[high], %[mult], #16\n uxth %[mult], %[mult]\n"                            // the multiplier's: high, mult
       "mov %[sum], %[low]\n muls %[sum], %[mult]\n asrs %[sum], %[sum], #16\n"
       "muls %[low], %[high]\n adds %[sum], %[sum], %[low]\n"
       "muls %[mult], %[acc]\n adds %[sum], %[sum], %[mult]\n asrs %[sum], %[sum], #16\n"

@@ -45,7 +45,8 @@ inline void conv_scalar_depthwise_pack(const ConvParams& p, const ConvSource& s,
 }
 inline constexpr ConvPacking conv_scalar_depthwise = {conv_plain_weights, conv_scalar_tables, conv_scalar_depthwise_pack};
 
-// The kernel walks along the longer side: this is the convolution with height and width exchanged if the height is longer. Tensors and weights stay as they are, so their steps are exchanged with it.
+// The kernel walks along the longer side: this is the convolution with height and width exchanged if the height is longer. Tensors
+// and weights stay as they are, so their steps are exchanged with it.
 constexpr bool conv_upright(const ConvParams& p) { return p.out_h > p.out_w || (p.out_h == p.out_w && p.k_h > p.k_w); }
 constexpr ConvParams conv_lying(const ConvParams& p) {
   ConvParams q = p;

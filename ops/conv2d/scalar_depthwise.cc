@@ -79,8 +79,8 @@ void outputs(const Tile& t, const int32_t* oldest, int8_t* y) {
 
 // One channel from top to bottom. Row numbers count from the top of the padding.
 [[gnu::noinline]] void channel(const Tile& t, const int8_t* x, int8_t* y) {
-  uint32_t next = 0;        // next row to widen,
-  int32_t* slot = t.ring;   // and where; once k_h rows are there, that is where the oldest lies
+  uint32_t next = 0;       // next row to widen,
+  int32_t* slot = t.ring;  // and where; once k_h rows are there, that is where the oldest lies
   x += t.in_begin, y += t.out_begin;
   for (uint32_t oy = 0, first = 0; oy < t.out_h; oy++, first += t.stride_h, y += t.out_row) {
     for (next = next < first ? first : next; next < first + t.k_h; next++) {
@@ -102,7 +102,8 @@ Tile whole(const ConvParams& p, int32_t* scratch) {
   const uint32_t in_line = uint32_t(p.in_c) * p.in_w, out_line = uint32_t(p.out_c) * p.out_w;
   const bool upright = conv_upright(p);
   Tile t = {};
-  t.in_h = q.in_h, t.out_h = q.out_h, t.k_h = q.k_h, t.k_w = q.k_w, t.stride_h = q.stride_h, t.stride_w = q.stride_w, t.pad_t = q.pad_t;
+  t.in_h = q.in_h, t.out_h = q.out_h, t.k_h = q.k_h, t.k_w = q.k_w;
+  t.stride_h = q.stride_h, t.stride_w = q.stride_w, t.pad_t = q.pad_t;
   t.in_row = upright ? p.in_c : in_line, t.in_column = upright ? in_line : p.in_c;
   t.out_row = upright ? p.out_c : out_line, t.out_column = upright ? out_line : p.out_c;
   t.in_zero = p.in_zero, t.range = {2 * p.out_zero + 1, p.lo, p.hi};

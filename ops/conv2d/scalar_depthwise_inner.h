@@ -17,15 +17,17 @@ struct ThreeRows {
 #if defined(CORTEN_THUMB1)
 // In assembly because the compiler does not use r8-r12 and loads words one by one. Registers: r0 weights, r1-r3 a row of them,
 // r4-r7 inputs, r8 and r9 the sums, r10-r12 the rows.
-#define CORTEN_ROW_STRIDE_1(row)                                           \
-  "ldmia r0!, {r1, r2, r3}\n mov r7, " row "\n ldmia r7, {r4, r5, r6, r7}\n" \
-  "muls r4, r1\n add r8, r4\n muls r7, r3\n add r9, r7\n"                  \
-  "mov r4, r5\n muls r4, r2\n add r8, r4\n muls r5, r1\n add r9, r5\n"     \
+#define CORTEN_ROW_STRIDE_1(row)                                       \
+  "ldmia r0!, {r1, r2, r3}\n mov r7, " row                             \
+  "\n ldmia r7, {r4, r5, r6, r7}\n"                                    \
+  "muls r4, r1\n add r8, r4\n muls r7, r3\n add r9, r7\n"              \
+  "mov r4, r5\n muls r4, r2\n add r8, r4\n muls r5, r1\n add r9, r5\n" \
   "mov r4, r6\n muls r4, r3\n add r8, r4\n muls r6, r2\n add r9, r6\n"
-#define CORTEN_ROW_STRIDE_2(row)                                           \
-  "ldmia r0!, {r1, r2, r3}\n mov r7, " row "\n ldmia r7!, {r4, r5, r6}\n"  \
-  "muls r4, r1\n add r8, r4\n muls r5, r2\n add r8, r5\n"                  \
-  "mov r4, r6\n muls r4, r3\n add r8, r4\n muls r6, r1\n add r9, r6\n"     \
+#define CORTEN_ROW_STRIDE_2(row)                                       \
+  "ldmia r0!, {r1, r2, r3}\n mov r7, " row                             \
+  "\n ldmia r7!, {r4, r5, r6}\n"                                       \
+  "muls r4, r1\n add r8, r4\n muls r5, r2\n add r8, r5\n"              \
+  "mov r4, r6\n muls r4, r3\n add r8, r4\n muls r6, r1\n add r9, r6\n" \
   "ldmia r7!, {r4, r5}\n muls r4, r2\n add r9, r4\n muls r5, r3\n add r9, r5\n"
 
 template <int32_t kStride>
@@ -53,13 +55,15 @@ template <int32_t kStride>
 #undef CORTEN_ROW_STRIDE_2
 #elif defined(CORTEN_THUMB2)
 // In assembly for LDM: the compiler loads words one by one.
-#define CORTEN_ROW_STRIDE_1(row)                                                                  \
-  "ldm %[w]!, {r1, r2, r3}\n ldm " row ", {r4, r5, r6, r8}\n"                                     \
-  "mla %[left], r4, r1, %[left]\n mla %[left], r5, r2, %[left]\n mla %[left], r6, r3, %[left]\n"  \
+#define CORTEN_ROW_STRIDE_1(row)                                                                 \
+  "ldm %[w]!, {r1, r2, r3}\n ldm " row                                                           \
+  ", {r4, r5, r6, r8}\n"                                                                         \
+  "mla %[left], r4, r1, %[left]\n mla %[left], r5, r2, %[left]\n mla %[left], r6, r3, %[left]\n" \
   "mla %[right], r5, r1, %[right]\n mla %[right], r6, r2, %[right]\n mla %[right], r8, r3, %[right]\n"
-#define CORTEN_ROW_STRIDE_2(row)                                                                  \
-  "ldm %[w]!, {r1, r2, r3}\n ldm " row ", {r4, r5, r6, r8, r9}\n"                                 \
-  "mla %[left], r4, r1, %[left]\n mla %[left], r5, r2, %[left]\n mla %[left], r6, r3, %[left]\n"  \
+#define CORTEN_ROW_STRIDE_2(row)                                                                 \
+  "ldm %[w]!, {r1, r2, r3}\n ldm " row                                                           \
+  ", {r4, r5, r6, r8, r9}\n"                                                                     \
+  "mla %[left], r4, r1, %[left]\n mla %[left], r5, r2, %[left]\n mla %[left], r6, r3, %[left]\n" \
   "mla %[right], r6, r1, %[right]\n mla %[right], r8, r2, %[right]\n mla %[right], r9, r3, %[right]\n"
 
 template <int32_t kStride>

@@ -24,12 +24,16 @@ inline PixelPair pixel_pair(uint32_t words, uint32_t uppers, uint32_t taps) {
 }
 
 constexpr int32_t kUpperHalf = 1 << 15;
+// Unsigned inside: a weight of -128, which no packing writes, must not be undefined behaviour.
+constexpr int32_t two_taps(int32_t x0, int32_t w0, int32_t x1, int32_t w1) {
+  return int32_t(uint32_t(x0) * uint32_t(w0) + uint32_t(kUpperHalf) + uint32_t(x1) * uint32_t(w1));
+}
 
 // One channel, weights w[taps], 4 | taps.
 inline PixelPair dot_one_channel(const int8_t* w, const int32_t* x, uint32_t taps) {
   uint32_t words = 0, uppers = 0;
   for (uint32_t k = 0; k < taps; k += 2) {
-    const int32_t two = x[k] * w[k] + kUpperHalf + x[k + 1] * w[k + 1];
+    const int32_t two = two_taps(x[k], w[k], x[k + 1], w[k + 1]);
     words += uint32_t(two), uppers += uint32_t(two >> 16);
   }
   return pixel_pair(words, uppers, taps);
@@ -40,7 +44,7 @@ inline PixelPair dot_one_channel(const int8_t* w, const int32_t* x, uint32_t tap
 // In assembly because the compiler does not use r8-r12 as accumulators, and spills instead. Registers: r4, r7 inputs; r2, r3 four
 // weights of each channel; r5, r6 and r4 products; r8, r9 and r10, r11 the sums.
 #define CORTEN_ADD_TWO_TAPS(two, words, uppers) "add " words ", " two "\n asrs " two ", " two ", #16\n add " uppers ", " two "\n"
-#define CORTEN_FOUR_TAPS                                                                                       \
+#define CORTEN_FOUR_TAPS \
   "ldmia r0!, {r2, r3}\n ldmia r1!, {r4, r7}\n"                                                                \
   "sxtb r5, r2\n muls r5, r4\n add r5, r12\n"                                                                  \
   "sxtb r6, r3\n muls r6, r4\n add r6, r12\n"                                                                  \
@@ -74,10 +78,12 @@ inline PixelPair dot_one_channel(const int8_t* w, const int32_t* x, uint32_t tap
 #undef CORTEN_ADD_TWO_TAPS
 #undef CORTEN_FOUR_TAPS
 #elif defined(CORTEN_THUMB2)
-// In assembly because the compiler spills, and takes a multiply and an add for MLA. Loads stand together, where each takes one cycle;
-// the first one moves r0 to the next four taps. Registers: r2, r3 inputs; r9, r10 and r11, lr weights; r4, r5 and r6, r8 the sums.
+// In assembly because the compiler spills, and takes a multiply and an add for MLA. Loads stand together, where each takes one
+// cycle; the first one moves r0 to the next four taps. Registers: r2, r3 inputs; r9, r10 and r11, lr weights; r4, r5 and r6, r8 the
+// sums.
 #define CORTEN_TWO_TAPS(a0, a1, b0, b1)                                                             \
-  "ldrsb r9, [r0" a0 "\n ldrsb r10, [r0, #" a1 "]\n ldrsb r11, [r0, #" b0 "]\n ldrsb lr, [r0, #" b1 "]\n" \
+  "ldrsb r9, [r0" a0 "\n ldrsb r10, [r0, #" a1 "]\n ldrsb r11, [r0, #" b0 "]\n ldrsb lr, [r0, #" b1 \
+  "]\n"                                                                                             \
   "ldr r2, [r1], #4\n ldr r3, [r1], #4\n"                                                           \
   "mla r9, r2, r9, r12\n mla r9, r3, r10, r9\n mla r11, r2, r11, r12\n mla r11, r3, lr, r11\n"      \
   "add r4, r4, r9\n add r5, r5, r9, asr #16\n add r6, r6, r11\n add r8, r8, r11, asr #16\n"
@@ -112,13 +118,13 @@ constexpr int32_t weight_of(uint32_t word, int32_t k) { return int32_t(word << (
   do {
     const uint32_t w0 = w[0], w1 = w[1];
     const int32_t x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
-    const int32_t low0 = x0 * weight_of(w0, 0) + kUpperHalf + x1 * weight_of(w0, 1);
+    const int32_t low0 = two_taps(x0, weight_of(w0, 0), x1, weight_of(w0, 1));
     words0 += uint32_t(low0), uppers0 += uint32_t(low0 >> 16);
-    const int32_t low1 = x0 * weight_of(w1, 0) + kUpperHalf + x1 * weight_of(w1, 1);
+    const int32_t low1 = two_taps(x0, weight_of(w1, 0), x1, weight_of(w1, 1));
     words1 += uint32_t(low1), uppers1 += uint32_t(low1 >> 16);
-    const int32_t high0 = x2 * weight_of(w0, 2) + kUpperHalf + x3 * weight_of(w0, 3);
+    const int32_t high0 = two_taps(x2, weight_of(w0, 2), x3, weight_of(w0, 3));
     words0 += uint32_t(high0), uppers0 += uint32_t(high0 >> 16);
-    const int32_t high1 = x2 * weight_of(w1, 2) + kUpperHalf + x3 * weight_of(w1, 3);
+    const int32_t high1 = two_taps(x2, weight_of(w1, 2), x3, weight_of(w1, 3));
     words1 += uint32_t(high1), uppers1 += uint32_t(high1 >> 16);
     w += 2, x += 4;
   } while (w != end);

@@ -80,8 +80,8 @@ class Patches {
   const uint32_t row_, span_h_, span_w_;
 };
 
-// All channels of the two pixels whose patches are expanded in x. y and second: where they go. For a last pixel without a partner they
-// are the same place; the first pixel is stored last. Not inlined, and everything by value, for the sake of the registers.
+// All channels of the two pixels whose patches are expanded in x. y and second: where they go. For a last pixel without a partner
+// they are the same place; the first pixel is stored last. Not inlined, and everything by value, for the sake of the registers.
 [[gnu::noinline]] void channels(const int8_t* w, const DspScale* table, const int32_t* x, uint32_t taps, int8_t* y, int8_t* second,
                                 uint32_t out_c, ScalarRange range) {
   for (; out_c > 1; out_c -= 2) {

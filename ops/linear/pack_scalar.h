@@ -1,6 +1,6 @@
 // Packing of the scalar row: tables are a DspScale per output; weights (out, in) with the inputs filled up with zeros to a multiple
-// of 4. Four outputs stand together, a word for each input: a byte for each output, 128 more than the weight. The last out % 4 stand
-// alone and as they are.
+// of 4. Four outputs stand together, a word for each input: a byte for each output, 128 more than the weight. The last out % 4
+// stand alone and as they are.
 #pragma once
 #include "ops/linear/pack.h"
 #include "runtime/dsp_scale.h"
