@@ -108,20 +108,21 @@ void few_taps(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, i
 #define MULTIPLY(q, a) "vmladava.s8 %[" a "], q4, " q "\n"
 __attribute__((noinline)) void four_channels(const int8_t* w, const int32_t* t, int32_t zero, uint32_t taps, const int8_t* x, int32_t step,
                                              int32_t count, int8_t* o, int32_t o_step) {
-  int32_t a0, a1, a2, a3;
+  int32_t a0, a1, a2, a3;  // at first: taps, weights, pixels after the first
   asm volatile(
       "vctp.8 %[a0]\n"
-      "vldrb.8 q0, [%[w]]\n"
-      "vldrb.8 q1, [%[w], #16]\n"
-      "vldrb.8 q2, [%[w], #32]\n"
-      "vldrb.8 q3, [%[w], #48]\n"
+      "mov lr, %[a2]\n"
+      "vldrb.8 q0, [%[a1]]\n"
+      "vldrb.8 q1, [%[a1], #16]\n"
+      "vldrb.8 q2, [%[a1], #32]\n"
+      "vldrb.8 q3, [%[a1], #48]\n"
       "vldrw.32 q5, [%[t], #16]\n"
       "vldrw.32 q6, [%[t], #32]\n"
       "vpst\n"
       "vldrbt.8 q4, [%[x]]\n"
       "ldrd %[a0], %[a1], [%[t]]\n"
       "ldrd %[a2], %[a3], [%[t], #8]\n" MULTIPLY("q0", "a0") MULTIPLY("q1", "a2") MULTIPLY("q2", "a1") MULTIPLY("q3", "a3")
-      "wls lr, %[more], 2f\n"
+      "wls lr, lr, 2f\n"
       "1:\n"
       "add %[x], %[step]\n"
       "vpst\n"
@@ -148,7 +149,7 @@ __attribute__((noinline)) void four_channels(const int8_t* w, const int32_t* t, 
       "vqmovnb.s16 q7, q7\n"
       "vstrb.32 q7, [%[o]]\n"
       : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [x] "+r"(x), [o] "+l"(o)
-      : [w] "r"(w), [t] "r"(t), [zero] "r"(zero), [step] "r"(step), [o_step] "r"(o_step), [more] "r"(count - 1), "0"(taps)
+      : [t] "r"(t), [zero] "r"(zero), [step] "r"(step), [o_step] "r"(o_step), "0"(taps), "1"(w), "2"(count - 1)
       : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
 }
 
@@ -161,71 +162,86 @@ void one_vector(const MveLayer& l, const int8_t* x, int32_t step, int32_t count,
   if (channels) few_taps<1>(Pixels{w, t, 0, channels, int32_t(l.taps), step, l.out_c}, l.out_zero, x, count, out);
 }
 
-// Two channels times two pixels, all vectors: the load of the next operand always stands between two multiplies. The sums start
-// at the biases of the two channels, which BIAS has loaded.
-#define BIAS(bias0, bias1) "ldr %[a00], [%[t], #" bias0 "]\n ldr %[a10], [%[t], #" bias1 "]\n"
-#define BLOCK                        \
-  "vldrb.8 q0, [%[x0]]\n"            \
-  "mov %[a01], %[a00]\n"             \
-  "vldrb.8 q2, [%[w]], #16\n"        \
-  "mov %[a11], %[a10]\n"             \
-  "dls lr, %[n]\n"                   \
-  "1:\n"                             \
-  "vmladava.s8 %[a00], q0, q2\n"     \
-  "vldrb.8 q3, [%[w]], #16\n"        \
-  "vmladava.s8 %[a10], q0, q3\n"     \
-  "vldrb.8 q1, [%[x1]], #16\n"       \
-  "vmladava.s8 %[a01], q1, q2\n"     \
-  "vldrb.8 q0, [%[x0], #16]!\n"      \
-  "vmladava.s8 %[a11], q1, q3\n"     \
-  "vldrb.8 q2, [%[w]], #16\n"        \
-  "le lr, 1b\n"                      \
-  "vmladava.s8 %[a00], q0, q2\n"     \
-  "vldrb.8 q3, [%[w]], #16\n"        \
-  "vmladava.s8 %[a10], q0, q3\n"     \
-  "vldrb.8 q1, [%[x1]]\n"            \
-  "vmladava.s8 %[a01], q1, q2\n"     \
-  "sub %[x0], %[x0], %[n], lsl #4\n" \
-  "vmladava.s8 %[a11], q1, q3\n"     \
-  "sub %[x1], %[x1], %[n], lsl #4\n"
+// What two pixels need; read by the assembly at these offsets. (As operands they would be more than there are registers.)
+struct TwoPixels {
+  const int8_t *x0, *x1;  // 0
+  const int8_t* w;        // 8
+  const int32_t* t;       // 12
+  int32_t more;           // 16: vectors but the first and the last
+  int32_t rest;           // 20: channels to go
+};
 
-// Four channels (two blocks) of two pixels at a time; the last of an odd number of pixels goes with its predecessor once more.
+// Two channels times two pixels, all vectors: the load of the next operand always stands between two multiplies. The first
+// vector's multiplies start the sums.
+#define STEP(multiply)                            \
+  multiply " %[a00], q0, q2\n"                    \
+  "vldrb.8 q3, [%[w]], #16\n" multiply " %[a10], q0, q3\n" \
+  "vldrb.8 q1, [%[x1]], #16\n" multiply " %[a01], q1, q2\n" \
+  "vldrb.8 q0, [%[x0]], #16\n" multiply " %[a11], q1, q3\n" \
+  "vldrb.8 q2, [%[w]], #16\n"
+#define BLOCK                                     \
+  "ldrd %[x0], %[x1], [%[f]]\n"                   \
+  "vldrb.8 q2, [%[w]], #16\n"                     \
+  "ldr lr, [%[f], #16]\n"                         \
+  "vldrb.8 q0, [%[x0]], #16\n" STEP("vmladav.s8") \
+  "dls lr, lr\n"                                  \
+  "1:\n" STEP("vmladava.s8")                      \
+  "le lr, 1b\n"                                   \
+  "vmladava.s8 %[a00], q0, q2\n"                  \
+  "vldrb.8 q3, [%[w]], #16\n"                     \
+  "vmladava.s8 %[a10], q0, q3\n"                  \
+  "vldrb.8 q1, [%[x1]]\n"                         \
+  "vmladava.s8 %[a01], q1, q2\n"                  \
+  "vldrw.32 q6, [%[t]]\n"                         \
+  "vmladava.s8 %[a11], q1, q3\n"
+
+// Four channels (two blocks) of two pixels at a time; outputs to o0 and o1.
+inline __attribute__((always_inline)) void two_pixels(TwoPixels& f, int32_t zero, int8_t* o0, int8_t* o1) {
+  const int8_t *x0, *x1, *w;
+  const int32_t* t;
+  int32_t a00, a01, a10, a11;
+  asm volatile(
+      "vdup.16 q7, %[a00]\n"
+      "ldrd %[w], %[t], [%[f], #8]\n"
+      "3:\n" BLOCK
+      "vmov q4[2], q4[0], %[a00], %[a10]\n"
+      "vmov q5[2], q5[0], %[a01], %[a11]\n" BLOCK
+      "vldrw.32 q3, [%[t], #16]\n"
+      "vmov q4[3], q4[1], %[a00], %[a10]\n"
+      "vadd.i32 q4, q4, q6\n"
+      "vmov q5[3], q5[1], %[a01], %[a11]\n"
+      "vqdmulh.s32 q4, q4, q3\n"
+      "vadd.i32 q5, q5, q6\n"
+      "vldrw.32 q6, [%[t], #32]\n"
+      "vqdmulh.s32 q5, q5, q3\n"
+      "ldr %[a00], [%[f], #20]\n"
+      "vrshl.s32 q4, q4, q6\n"
+      "adds %[t], #48\n"
+      "vctp.32 %[a00]\n"
+      "vrshl.s32 q5, q5, q6\n"
+      "subs %[a00], #4\n"
+      "vqmovnb.s32 q4, q4\n"
+      "str %[a00], [%[f], #20]\n"
+      "vqmovnt.s32 q4, q5\n"
+      "vqadd.s16 q4, q4, q7\n"
+      "vqmovnb.s16 q4, q4\n"
+      "vshr.u32 q5, q4, #16\n"
+      "vpstt\n"
+      "vstrbt.32 q4, [%[o0]], #4\n"
+      "vstrbt.32 q5, [%[o1]], #4\n"
+      "bgt 3b\n"
+      : [a00] "=&Te"(a00), [a01] "=&Te"(a01), [a10] "=&Te"(a10), [a11] "=&Te"(a11), [x0] "=&r"(x0), [x1] "=&r"(x1), [w] "=&r"(w),
+        [t] "=&r"(t), [o0] "+l"(o0), [o1] "+l"(o1)
+      : [f] "r"(&f), "0"(zero)
+      : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
+}
+
+// More than 64 taps. The last of an odd number of pixels goes with its predecessor once more.
 __attribute__((noinline)) void many_taps(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
   for (int32_t i = 0; i < count; i += 2) {
-    const int32_t first = i + 2 <= count ? i : count > 1 ? count - 2 : 0;
-    const int8_t *x0 = x + first * step, *x1 = count > 1 ? x0 + step : x0, *w = l.weights;
-    int8_t *o0 = out + first * l.out_c, *o1 = count > 1 ? o0 + l.out_c : o0;
-    const int32_t* t = l.tables;
-    int32_t a00, a01, a10, a11, rest = l.out_c;
-    asm volatile(
-        "vdup.16 q7, %[a00]\n"
-        "3:\n" BIAS("0", "8") BLOCK
-        "vldrw.32 q6, [%[t], #16]\n"
-        "vmov q4[2], q4[0], %[a00], %[a10]\n"
-        "vmov q5[2], q5[0], %[a01], %[a11]\n" BIAS("4", "12") BLOCK
-        "vldrw.32 q3, [%[t], #32]\n"
-        "vmov q4[3], q4[1], %[a00], %[a10]\n"
-        "vqdmulh.s32 q4, q4, q6\n"
-        "vmov q5[3], q5[1], %[a01], %[a11]\n"
-        "adds %[t], #48\n"
-        "vqdmulh.s32 q5, q5, q6\n"
-        "vrshl.s32 q4, q4, q3\n"
-        "vctp.32 %[rest]\n"
-        "vrshl.s32 q5, q5, q3\n"
-        "vqmovnb.s32 q4, q4\n"
-        "vqmovnt.s32 q4, q5\n"
-        "vqadd.s16 q4, q4, q7\n"
-        "vqmovnb.s16 q4, q4\n"
-        "subs %[rest], #4\n"
-        "vshr.u32 q5, q4, #16\n"
-        "vpstt\n"
-        "vstrbt.32 q4, [%[o0]], #4\n"
-        "vstrbt.32 q5, [%[o1]], #4\n"
-        "bgt 3b\n"
-        : [a00] "=&Te"(a00), [a01] "=&Te"(a01), [a10] "=&Te"(a10), [a11] "=&Te"(a11), [x0] "+r"(x0), [x1] "+r"(x1), [w] "+r"(w),
-          [t] "+r"(t), [o0] "+l"(o0), [o1] "+l"(o1), [rest] "+r"(rest)
-        : [n] "r"(l.vectors - 1), "0"(l.out_zero)
-        : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
+    const int32_t first = i + 2 <= count || count == 1 ? i : count - 2, second = count == 1 ? first : first + 1;
+    TwoPixels f = {x + first * step, x + second * step, l.weights, l.tables, int32_t(l.vectors) - 2, l.out_c};
+    two_pixels(f, l.out_zero, out + first * l.out_c, out + second * l.out_c);
   }
 }
 

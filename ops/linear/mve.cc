@@ -24,6 +24,7 @@ __attribute__((noinline)) void one_row(const int8_t* x, uint32_t in, const int8_
   const uint32_t full = (in - 1) >> 4, tail = in - 16 * full;
   int32_t a0, a1, a2, a3;
   asm volatile(
+      "vdup.32 q4, %[a0]\n"
       "3:\n"
       "ldrd %[a0], %[a1], [%[t]]\n"
       "ldrd %[a2], %[a3], [%[t], #8]\n"
@@ -44,7 +45,7 @@ __attribute__((noinline)) void one_row(const int8_t* x, uint32_t in, const int8_
       "adds %[t], #48\n"
       "vrshl.s32 q0, q0, q1\n"
       "vctp.32 %[n]\n"
-      "vadd.i32 q0, q0, %[zero]\n"
+      "vadd.i32 q0, q0, q4\n"
       "vqmovnb.s32 q0, q0\n"
       "vqmovnb.s16 q0, q0\n"
       "vpst\n"
@@ -53,8 +54,8 @@ __attribute__((noinline)) void one_row(const int8_t* x, uint32_t in, const int8_
       "bgt 3b\n"
       : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [w] "+r"(w), [t] "+r"(t), [out] "+l"(out), [x] "+r"(x),
         [n] "+r"(n)
-      : [full] "r"(full), [tail] "r"(tail), [zero] "r"(zero)
-      : "q0", "q1", "q2", "q3", "lr", "cc", "memory");
+      : [full] "r"(full), [tail] "r"(tail), "0"(zero)
+      : "q0", "q1", "q2", "q3", "q4", "lr", "cc", "memory");
 }
 
 }  // namespace
