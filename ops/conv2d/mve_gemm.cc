@@ -236,12 +236,15 @@ inline __attribute__((always_inline)) void two_pixels(TwoPixels& f, int32_t zero
       : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
 }
 
-// More than 64 taps. The last of an odd number of pixels goes with its predecessor once more.
+// More than 64 taps. The last of an odd number of pixels goes with its predecessor once more; a lone one with itself.
 __attribute__((noinline)) void many_taps(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
-  for (int32_t i = 0; i < count; i += 2) {
-    const int32_t first = i + 2 <= count || count == 1 ? i : count - 2, second = count == 1 ? first : first + 1;
-    TwoPixels f = {x + first * step, x + second * step, l.weights, l.tables, int32_t(l.vectors) - 2, l.out_c};
-    two_pixels(f, l.out_zero, out + first * l.out_c, out + second * l.out_c);
+  const int32_t out_c = count == 1 ? 0 : l.out_c, zero = l.out_zero;
+  if (count == 1) step = 0;
+  TwoPixels f = {x, x, l.weights, l.tables, int32_t(l.vectors) - 2, 0};
+  for (; count > 0; count -= 2, x += 2 * step, out += 2 * out_c) {
+    if (count == 1) x -= step, out -= out_c;
+    f.x0 = x, f.x1 = x + step, f.rest = l.out_c;
+    two_pixels(f, zero, out, out + out_c);
   }
 }
 
