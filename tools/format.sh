@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# format.sh: formats all C++ by .clang-format. format.sh --check: changes nothing, fails where something would.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+format=clang-format-14
+command -v $format >/dev/null || format=clang-format
+mapfile -t files < <(git ls-files '*.h' '*.cc' '*.c')
+case ${1:-} in
+  "") $format -i "${files[@]}" ;;
+  --check)
+    wrong=()
+    for file in "${files[@]}"; do
+      $format --dry-run --Werror "$file" >/dev/null 2>&1 || wrong+=("$file")
+    done
+    for file in "${wrong[@]}"; do echo "$file: not formatted"; done
+    echo "format: ${#files[@]} files, ${#wrong[@]} to format (tools/format.sh does it)"
+    [ ${#wrong[@]} = 0 ]
+    ;;
+  *) echo "usage: tools/format.sh [--check]" >&2; exit 2 ;;
+esac
