@@ -49,6 +49,19 @@ struct RowPairs {
 extern "C" void conv2d_dsp_two_rows(const RowPairs* rows);
 extern "C" void conv2d_dsp_one_row(const RowPairs* rows);
 
+// Depthwise along one axis: the outputs of one line, of up to four channels, from its pairs of positions.
+struct Line {
+  const uint32_t* weights;  // see conv_lines_pack
+  const uint32_t* pairs;    // at the first channel's word
+  int8_t* y;                // the first output of the first channel
+  int32_t step;             // from an output to the next
+  int32_t out;              // outputs, >= 1
+  int32_t words;            // of taps, even, >= 2
+  int32_t twice_zero;       // see dsp_scale.h
+  int32_t channels;         // >= 1
+};
+extern "C" void conv2d_dsp_line(const Line* line);  // line_dsp.cc
+
 // The sums of a pair tile for rows that requantise in their own way: separate taps of one pair of channels, which move on.
 struct Sums {
   int32_t a0, a1, a2, b0, b1, b2;

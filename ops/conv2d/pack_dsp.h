@@ -166,8 +166,8 @@ constexpr ConvLines conv_lines(const ConvParams& p) {
                                    : ConvLines{p.in_h, p.in_w, p.out_w, p.k_w, p.pad_l, c, in_row, c, out_row};
 }
 // For each channel, its taps as words w[2j], w[2j-1], w[2j+1], w[2j], a tap before the first or behind the last being 0: SXTB16
-// gives the pair for even outputs, SXTB16 of the rotated word that for odd ones. Then its DspScale.
-constexpr uint32_t conv_line_words(const ConvParams& p) { return uint32_t(conv_lines(p).taps) / 2 + 1; }
+// gives the pair for even outputs, SXTB16 of the rotated word that for odd ones. An even number of words, then its DspScale.
+constexpr uint32_t conv_line_words(const ConvParams& p) { return (uint32_t(conv_lines(p).taps) / 2 + 2) & ~1u; }
 constexpr uint32_t conv_lines_weights(const ConvParams& p) {
   return p.out_c * (conv_line_words(p) * 4 + uint32_t(sizeof(DspScale)));
 }
@@ -176,7 +176,7 @@ inline void conv_lines_pack(const ConvParams& p, const ConvSource& s, uint8_t* w
   for (int32_t c = 0; c < p.out_c; c++) {
     const int8_t* w = s.weights + c * taps;
     for (int32_t k = 0; k < 2 * words; k += 2) {
-      const int8_t before = int8_t(k > 0 ? w[k - 1] : 0), at = int8_t(k < taps ? w[k] : 0),
+      const int8_t before = int8_t(k > 0 && k <= taps ? w[k - 1] : 0), at = int8_t(k < taps ? w[k] : 0),
                    behind = int8_t(k + 1 < taps ? w[k + 1] : 0);
       const int8_t word[4] = {at, before, behind, at};
       memcpy(weights, word, 4), weights += 4;
