@@ -1,0 +1,43 @@
+// What the MVE depthwise rows share. Both work on 16 channels at a time. A tap multiplies into int16, even and odd lanes apart; two taps
+// fit into int16, because no weight is -128, then the sum is widened. Assembly, because GCC spills where eight vector registers
+// are needed and does not interleave loads, multiplies and additions, which are what keeps the three units busy.
+#pragma once
+#include "ops/conv2d/mve_gather.h"
+#include "ops/conv2d/pack_mve_depthwise.h"
+#include "runtime/kernel.h"
+
+namespace corten {
+
+// The constants of 16 channels.
+struct MveBlock {
+  const int8_t* weights;
+  const int32_t* tables;
+  int32_t out_zero;
+};
+// A row of `count` outputs of `lanes` bytes; steps from one output to the next. Read by assembly: lanes at 12, count at 8.
+struct MveSpan {
+  int32_t x_step, o_step, count, lanes;
+};
+
+inline MveBlock mve_block(const KernelArgs* a, const ConvParams& p, int32_t index) {
+  const int32_t taps = int32_t(conv_lanes_taps(p));
+  return {at<int8_t>(a, p.weights) + index * taps * 16, at<int32_t>(a, p.tables) + index * 48, p.out_zero};
+}
+
+// Runs `one_image(image, lanes, block, out)` for each image and block of channels.
+template <class F>
+inline void mve_for_blocks(const KernelArgs* a, const ConvParams& p, F one_image) {
+  const int8_t* image = static_cast<const int8_t*>(a->operand[0]);
+  int8_t* const all = static_cast<int8_t*>(a->operand[1]);
+  int8_t* out = all;
+  for (int32_t n = 0; n < p.n; n++, image += p.in_h * p.in_w * p.in_c, out += p.out_h * p.out_w * p.out_c)
+    for (int32_t c = 0; c < p.in_c; c += 16) one_image(image + c, p.in_c - c < 16 ? p.in_c - c : 16, mve_block(a, p, c / 16), out + c);
+  mve_clamp(all, p.n * p.out_h * p.out_w * p.out_c, p.lo, p.hi);
+}
+
+#define CORTEN_CALL(macro, ...) macro(__VA_ARGS__)  // for arguments that are several
+// The halves of the lanes: their multiply and the registers of their sums; each starts at the biases and ends in the first.
+#define CORTEN_EVEN "vmullb.s8", "q0", "q1"
+#define CORTEN_ODD "vmullt.s8", "q2", "q1"
+
+}  // namespace corten
