@@ -20,8 +20,7 @@ inline void conv_scalar_tables_pack(const ConvParams& p, const ConvSource& s, ui
   }
 }
 
-inline void conv_scalar_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {
-  conv_scalar_tables_pack(p, s, tables);
+inline void conv_scalar_weights_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights) {
   const uint32_t taps = uint32_t(conv_taps(p)), taps4 = conv_taps4(p);
   memset(weights, 0, conv_scalar_weights(p));
   for (uint32_t o = 0; o < p.out_c; o++) {
@@ -30,13 +29,27 @@ inline void conv_scalar_pack(const ConvParams& p, const ConvSource& s, uint8_t* 
     for (uint32_t k = 0; k < taps; k++) start[k / 4 * (alone ? 4 : 8) + k % 4] = uint8_t(s.weights[o * taps + k]);
   }
 }
+
+inline void conv_scalar_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {
+  conv_scalar_weights_pack(p, s, weights);
+  conv_scalar_tables_pack(p, s, tables);
+}
 inline constexpr ConvPacking conv_scalar = {conv_scalar_weights, conv_scalar_tables, conv_scalar_pack};
 
-// Not worth it where filling up costs more than 5 % (and 512 bytes).
-constexpr bool conv_scalar_usable(const ConvParams& p) {
-  const uint32_t taps = uint32_t(conv_taps(p)), waste = (conv_taps4(p) - taps) * p.out_c;
-  return p.groups == 1 && (p.flags & kConvDspExact) && taps <= kScalarTaps && (waste <= 512 || waste * 20 <= taps * p.out_c);
+// wide: the same weights, tables plain.
+inline void conv_scalar_wide_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {
+  conv_scalar_weights_pack(p, s, weights);
+  const uint32_t n = p.out_c * 4u;
+  memcpy(tables, s.bias, n), memcpy(tables + n, s.mult, n), memcpy(tables + 2 * n, s.shift, n);
 }
+inline constexpr ConvPacking conv_scalar_wide = {conv_scalar_weights, conv_plain_tables, conv_scalar_wide_pack};
+
+// Not worth it where filling up costs more than 5 % (and 512 bytes).
+constexpr bool conv_scalar_wide_usable(const ConvParams& p) {
+  const uint32_t taps = uint32_t(conv_taps(p)), waste = (conv_taps4(p) - taps) * p.out_c;
+  return p.groups == 1 && (p.flags & kConvTap127) && taps <= kScalarTaps && (waste <= 512 || waste * 20 <= taps * p.out_c);
+}
+constexpr bool conv_scalar_usable(const ConvParams& p) { return (p.flags & kConvDspExact) && conv_scalar_wide_usable(p); }
 
 // Depthwise: weights plain, tables as above.
 inline void conv_scalar_depthwise_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {

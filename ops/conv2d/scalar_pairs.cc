@@ -4,6 +4,7 @@
 #include "ops/conv2d/scalar_inner.h"
 #include "runtime/kernel.h"
 #include "runtime/scalar_scale.h"
+#include "runtime/scale.h"
 
 namespace corten {
 namespace {
@@ -80,35 +81,67 @@ class Patches {
   const uint32_t row_, span_h_, span_w_;
 };
 
+// From a sum to an output: with tables of DspScale, and with plain tables, which hold every scale and every sum.
+struct NarrowScales {
+  using Entry = DspScale;
+  const DspScale* next;
+  ScalarRange range;
+  NarrowScales(const ConvParams& p, const uint8_t* tables)
+      : next(reinterpret_cast<const DspScale*>(tables)), range{2 * p.out_zero + 1, p.lo, p.hi} {}
+  Entry take() { return *next++; }
+  int8_t output(int32_t sum, const Entry& e) const { return scalar_output(sum, e, range); }
+};
+struct WideScales {
+  struct Entry {
+    int32_t bias;
+    Scale scale;
+  };
+  const int32_t* next;
+  uint32_t channels;
+  int32_t zero, lo, hi;
+  WideScales(const ConvParams& p, const uint8_t* tables)
+      : next(reinterpret_cast<const int32_t*>(tables)), channels(p.out_c), zero(p.out_zero), lo(p.lo), hi(p.hi) {}
+  Entry take() {
+    const Entry e = {next[0], {next[channels], next[2 * channels]}};
+    next++;
+    return e;
+  }
+  int8_t output(int32_t sum, const Entry& e) const {
+    return to_int8(requantise(int32_t(uint32_t(sum) + uint32_t(e.bias)), e.scale), zero, lo, hi);
+  }
+};
+
 // All channels of the two pixels whose patches are expanded in x. y and second: where they go. For a last pixel without a partner
-// they are the same place; the first pixel is stored last. Not inlined, and everything by value, for the sake of the registers.
-[[gnu::noinline]] void channels(const int8_t* w, const DspScale* table, const int32_t* x, uint32_t taps, int8_t* y, int8_t* second,
-                                uint32_t out_c, ScalarRange range) {
+// they are the same place; the first pixel is stored last. For the sake of the registers this is not inlined, and the scales are
+// copied, as a store through y might change what a reference leads to.
+template <class Scales>
+[[gnu::noinline]] void channels(const int8_t* w, const Scales& all, const int32_t* x, uint32_t taps, int8_t* y, int8_t* second,
+                                uint32_t out_c) {
+  Scales scales = all;
   for (; out_c > 1; out_c -= 2) {
     const TwoChannels sum = dot_two_channels(reinterpret_cast<const uint32_t*>(w), x, taps);
-    const DspScale first = table[0], next = table[1];
-    *second++ = scalar_output(sum.first.b, first, range);
-    *y++ = scalar_output(sum.first.a, first, range);
-    *second++ = scalar_output(sum.next.b, next, range);
-    *y++ = scalar_output(sum.next.a, next, range);
-    w += 2 * taps, table += 2;
+    const typename Scales::Entry first = scales.take(), next = scales.take();
+    *second++ = scales.output(sum.first.b, first);
+    *y++ = scales.output(sum.first.a, first);
+    *second++ = scales.output(sum.next.b, next);
+    *y++ = scales.output(sum.next.a, next);
+    w += 2 * taps;
   }
   if (out_c > 0) {
     const PixelPair sum = dot_one_channel(w, x, taps);
-    *second = scalar_output(sum.b, *table, range);
-    *y = scalar_output(sum.a, *table, range);
+    const typename Scales::Entry last = scales.take();
+    *second = scales.output(sum.b, last);
+    *y = scales.output(sum.a, last);
   }
 }
 
-}  // namespace
-
-extern "C" void conv2d_s8_scalar_pairs(const KernelArgs* args) {
+template <class Scales>
+void pairs(const KernelArgs* args) {
   const ConvParams& p = *static_cast<const ConvParams*>(args->params);
   const int8_t* const weights = at<int8_t>(args, p.weights);
-  const DspScale* const table = at<DspScale>(args, p.tables);
+  const Scales scales(p, args->image + p.tables);
   int32_t* const x = static_cast<int32_t*>(args->scratch);
   int8_t* y = static_cast<int8_t*>(args->operand[1]);
-  const ScalarRange range = {2 * p.out_zero + 1, p.lo, p.hi};
   const uint32_t taps = conv_taps4(p), out_c = p.out_c;
   for (uint32_t k = uint32_t(conv_taps(p)); k < taps; k++) x[k] = 0;
   Windows windows(p, static_cast<const int8_t*>(args->operand[0]));
@@ -117,14 +150,22 @@ extern "C" void conv2d_s8_scalar_pairs(const KernelArgs* args) {
     const bool both = left > 1;
     const Window a = windows.next(), b = both ? windows.next() : a;
     patches.expand_both(x, a, b);
-    channels(weights, table, x, taps, y, both ? y + out_c : y, out_c, range);
+    channels(weights, scales, x, taps, y, both ? y + out_c : y, out_c);
     y += 2 * out_c, left -= both ? 2 : 1;
   }
 }
 
-extern "C" bool conv2d_s8_scalar_pairs_check(const CheckArgs* a) {
-  return conv_check(a, conv_scalar_weights, conv_scalar_tables, 0) && conv_params(a).groups == 1 &&
+bool pairs_check(const CheckArgs* a, uint32_t tables_bytes(const ConvParams&)) {
+  return conv_check(a, conv_scalar_weights, tables_bytes, 0) && conv_params(a).groups == 1 &&
          conv_taps4(conv_params(a)) <= kScalarTaps && a->scratch_bytes / 4 >= conv_taps4(conv_params(a));
 }
+
+}  // namespace
+
+extern "C" void conv2d_s8_scalar_pairs(const KernelArgs* args) { pairs<NarrowScales>(args); }
+extern "C" bool conv2d_s8_scalar_pairs_check(const CheckArgs* a) { return pairs_check(a, conv_scalar_tables); }
+
+extern "C" void conv2d_s8_scalar_pairs_wide(const KernelArgs* args) { pairs<WideScales>(args); }
+extern "C" bool conv2d_s8_scalar_pairs_wide_check(const CheckArgs* a) { return pairs_check(a, conv_plain_tables); }
 
 }  // namespace corten
