@@ -219,6 +219,7 @@ Lowered lower(const LowerArgs& a) {
     for (int32_t c = 0; c < gi; c++)
       for (int32_t k = 0; k < area; k++) ohwi[size_t((o * area + k) * gi + c)] = t.weights[size_t((o * gi + c) * area + k)];
   const ConvSource source = {ohwi.data(), t.bias.data(), t.mult.data(), t.shift.data()};
+  p.flags |= conv_dsp_facts(p, source);
   for (size_t i = 0; i < std::size(kRows); i++) {
     const Choice& choice = kChoices[i];
     if (kRows[i].tier > a.tier || !choice.usable(p)) continue;

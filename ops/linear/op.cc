@@ -133,6 +133,7 @@ Lowered lower(const LowerArgs& a) {
   p.in_zero = int8_t(t.in_zero), p.out_zero = int8_t(t.out_zero), p.lo = int8_t(t.lo), p.hi = int8_t(t.hi);
   p.flags = (t.shifts_positive ? kLinearShiftsPositive : 0u) | (t.acc30 ? kLinearAcc30 : 0u) | (t.per_tensor ? kLinearPerTensor : 0u);
   const LinearSource source = {t.weights.data(), t.bias.data(), t.mult.data(), t.shift.data()};
+  p.flags |= linear_dsp_facts(p, source);
   for (size_t i = 0; i < std::size(kRows); i++) {
     const Choice& choice = kChoices[i];
     if (kRows[i].tier > a.tier || !choice.usable(p)) continue;
