@@ -8,7 +8,8 @@ extern "C" void conv2d_s8_dsp(const KernelArgs* a) {
   const int32_t go = conv_group_out(p), out_c = p.out_c, steps = conv_dsp_taps(p) / 2;
   const int32_t group_words = conv_dsp_pairs(p) * conv_pair_words(p);
   const uint32_t* stream = at<uint32_t>(a, p.weights);
-  PairTile tile = {stream, static_cast<uint32_t*>(a->scratch), nullptr, 0, 0, 2 * p.out_zero + 1, steps, (steps + 15) / 16, nullptr};
+  PairTile tile = {stream, static_cast<uint32_t*>(a->scratch), nullptr, 0, 0, 2 * p.out_zero + 1, steps, (steps + 15) / 16,
+                   nullptr};
   const bool narrow = p.lo != -128 || p.hi != 127;
   for_each_tile(p, a, [&](int32_t group, int32_t n, int8_t* y) {
     tile.stream = stream + group * group_words;
