@@ -4,6 +4,7 @@
 
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "compiler/archive.h"
 #include "compiler/in_place.h"
@@ -14,6 +15,7 @@ namespace corten {
 namespace {
 
 constexpr size_t kMaxProblems = 20;
+constexpr int kMaxDepth = 10;
 constexpr char kStaticHelp[] =
     "export with static shapes: leave out dynamic_shapes, and give example inputs of the size the device will see";
 constexpr char kStateHelp[] = "take the state as an input of forward and return its new value as an output";
@@ -38,7 +40,7 @@ class Importer {
   Graph run() {
     const Json module = archive_.model().at("graph_module");
     const Json graph = module.at("graph"), signature = module.at("signature");
-    for (const auto& [name, meta] : graph.at("tensor_values").members()) metas_.emplace(name, meta);
+    for (const auto& [name, meta] : graph.at("tensor_values").members()) scope_.metas.emplace(name, meta);
     for (const Json& spec : signature.at("input_specs").items()) input(spec);
     stop_at_problems();  // a dynamic input makes all that follows dynamic
     for (const Json& n : graph.at("nodes").items()) node(n);
@@ -54,6 +56,12 @@ class Importer {
   struct Stored {  // a parameter, buffer or constant; a Value once something reads it
     std::string name;
     bool constant;
+  };
+
+  struct Scope {                                  // by name in the program
+    std::unordered_map<std::string, Json> metas;  // tensor_values
+    std::unordered_map<std::string, ValueId> ids;
+    std::unordered_map<std::string, Stored> stored;
   };
 
   // -- problems: what the file may say, but cannot be compiled
@@ -77,12 +85,16 @@ class Importer {
 
   // -- values
 
+  static std::string unused(const std::string& name, const std::unordered_set<std::string>& taken) {
+    std::string s = name;
+    for (int i = 2; taken.count(s); i++) s = fmt::format("{}_{}", name, i);
+    return s;
+  }
+
   ValueId add_value(const std::string& name, DType dtype, Shape shape) {
     Value v;
-    for (int i = 1; v.name.empty(); i++) {
-      std::string candidate = i == 1 ? name : fmt::format("{}_{}", name, i);
-      if (value_names_.insert(candidate).second) v.name = std::move(candidate);
-    }
+    v.name = unused(name, value_names_);
+    value_names_.insert(v.name);
     v.dtype = dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
     v.shape = std::move(shape);
     g_.values.push_back(std::move(v));
@@ -90,8 +102,8 @@ class Importer {
   }
 
   const Json& meta_of(const std::string& name, const Json& at) const {
-    auto it = metas_.find(name);
-    if (it == metas_.end()) at.fail(fmt::format("the tensor '{}' has no entry in tensor_values", name));
+    auto it = scope_.metas.find(name);
+    if (it == scope_.metas.end()) at.fail(fmt::format("the tensor '{}' has no entry in tensor_values", name));
     return it->second;
   }
 
@@ -100,19 +112,19 @@ class Importer {
     const Json json = tensor.at("name");
     const std::string& name = json.text();
     if (name.empty()) json.fail("a tensor has no name");
-    if (ids_.count(name) || stored_.count(name)) json.fail(fmt::format("the tensor '{}' is defined twice", name));
+    if (scope_.ids.count(name) || scope_.stored.count(name)) json.fail(fmt::format("the tensor '{}' is defined twice", name));
     meta = read_tensor_meta(meta_of(name, json), false);
-    return ids_[name] = add_value(name, meta.dtype, meta.shape);
+    return scope_.ids[name] = add_value(name, meta.dtype, meta.shape);
   }
 
   ValueId use(const Json& tensor) {
     const Json json = tensor.at("name");
     const std::string& name = json.text();
-    if (auto it = ids_.find(name); it != ids_.end()) return it->second;
-    auto it = stored_.find(name);
-    if (it == stored_.end()) {
-      json.fail(metas_.count(name) ? fmt::format("the tensor '{}' is read before it is computed", name)
-                                   : fmt::format("the tensor '{}' is not defined", name));
+    if (auto it = scope_.ids.find(name); it != scope_.ids.end()) return it->second;
+    auto it = scope_.stored.find(name);
+    if (it == scope_.stored.end()) {
+      json.fail(scope_.metas.count(name) ? fmt::format("the tensor '{}' is read before it is computed", name)
+                                         : fmt::format("the tensor '{}' is not defined", name));
     }
     auto data = archive_.tensor(it->second.name, it->second.constant);
     const TensorMeta meta = read_tensor_meta(meta_of(name, json), false);
@@ -122,7 +134,7 @@ class Importer {
     }
     const ValueId v = add_value(it->second.name, data->dtype, data->shape);
     g_[v].data = std::move(data);
-    return ids_[name] = v;
+    return scope_.ids[name] = v;
   }
 
   // -- inputs
@@ -130,7 +142,7 @@ class Importer {
   void store(const Json& spec, std::string_view name_key, bool constant) {
     const Json json = spec.at("arg").at("name");
     const std::string& name = json.text();
-    if (ids_.count(name) || !stored_.emplace(name, Stored{spec.at(name_key).text(), constant}).second) {
+    if (scope_.ids.count(name) || !scope_.stored.emplace(name, Stored{spec.at(name_key).text(), constant}).second) {
       json.fail(fmt::format("the tensor '{}' is defined twice", name));
     }
   }
@@ -200,13 +212,53 @@ class Importer {
       if (const auto stack = metadata->find("nn_module_stack")) n.where.module = parse_module_stack(stack->text());
     }
     try {
-      if (is_assert(n.op) || outputs_of(n, json)) return;
+      if (is_assert(n.op) || inlined(n, json) || outputs_of(n, json)) return;
       arguments(n, json);
     } catch (Error& e) {  // damage in the file: say at which node, and stop
-      e.diag.node = n.name, e.diag.aten = n.aten, e.diag.where = n.where;
+      if (e.diag.node.empty()) e.diag.node = n.name, e.diag.aten = n.aten, e.diag.where = n.where;
       throw;
     }
+    if (depth_) n.name = unused(n.name, node_names_);  // names of a graph within are its own
+    node_names_.insert(n.name);
     g_.nodes.push_back(std::move(n));
+  }
+
+  // "with torch.no_grad()" wraps a part of the program into a graph of its own: put its nodes here, in place of the wrapper.
+  bool inlined(const Node& n, const Json& json) {
+    if (n.op != "higher_order.wrap_with_set_grad_enabled") return false;
+    std::optional<Json> graph;
+    std::vector<ValueId> operands;
+    for (const Json& input : json.at("inputs").items()) {
+      const auto [kind, body] = input.at("arg").tagged();
+      if (kind == "as_graph") graph = body.at("graph");
+      if (kind == "as_tensor") operands.push_back(use(body));
+    }
+    if (!graph) json.fail("the graph within is missing");
+    Scope outer = std::exchange(scope_, {});
+    if (++depth_ > kMaxDepth) json.fail("graphs are nested too deep");
+    for (const auto& [name, meta] : graph->at("tensor_values").members()) scope_.metas.emplace(name, meta);
+    const auto inputs = graph->at("inputs").items();
+    if (inputs.size() != operands.size()) json.fail(fmt::format("{} operands for {} inputs", operands.size(), inputs.size()));
+    for (size_t i = 0; i < inputs.size(); i++) scope_.ids[inputs[i].at("as_tensor").at("name").text()] = operands[i];
+    for (const Json& inner : graph->at("nodes").items()) node(inner);
+    std::vector<ValueId> results;
+    for (const Json& output : graph->at("outputs").items()) results.push_back(use(output.at("as_tensor")));
+    scope_ = std::move(outer);
+    depth_--;
+    size_t next = 0;
+    auto name_result = [&](const Json& tensor) {
+      if (next == results.size()) tensor.fail("the graph within gives fewer results");
+      scope_.ids[tensor.at("name").text()] = results[next++];
+    };
+    for (const Json& output : json.at("outputs").items()) {
+      const auto [kind, body] = output.tagged();
+      if (kind == "as_tensor") {
+        name_result(body);
+      } else {
+        for (const Json& tensor : output.at("as_tensors").items()) name_result(tensor);
+      }
+    }
+    return true;
   }
 
   // Defines the results. True if they are all symbolic numbers, so that the node itself is not wanted.
@@ -231,7 +283,6 @@ class Importer {
       } else if (kind == "as_none") {
         n.out.push_back(kNone);
       } else if (kind.starts_with("as_sym_")) {
-        if (const auto name = body.is_object() ? body.find("as_name") : std::nullopt) symbols_.insert(name->text());
         numbers = true;
       } else if (kind != "as_int" && kind != "as_float" && kind != "as_bool") {
         output.fail(fmt::format("unknown kind of output '{}'", kind), "export again with torch 2.13");
@@ -262,7 +313,7 @@ class Importer {
   void arguments(Node& n, const Json& json) {
     if (n.op.starts_with("higher_order.")) {
       problem(n, "'" + n.op + "' is not supported",
-              "write forward without control flow that depends on data, and without no_grad or autocast");
+              "write forward without control flow that depends on data, and without autocast");
       return;
     }
     std::unordered_set<std::string> seen;
@@ -381,10 +432,9 @@ class Importer {
 
   Archive archive_;
   Graph g_;
-  std::unordered_map<std::string, Json> metas_;     // tensor_values
-  std::unordered_map<std::string, ValueId> ids_;    // by name in the program
-  std::unordered_map<std::string, Stored> stored_;  // by name in the program
-  std::unordered_set<std::string> value_names_, symbols_;
+  Scope scope_;
+  int depth_ = 0;
+  std::unordered_set<std::string> value_names_, node_names_;
   std::vector<Diag> problems_;
   bool dynamic_ = false;
 };

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <optional>
 
+#include "compiler/files.h"
 #include "compiler/zip.h"
 #include "ir/diag.h"
 

@@ -102,11 +102,23 @@ std::string index_text(const Shape& shape, int64_t flat) {
   return to_text(index);
 }
 
+// "Symbol('s77', positive=True, integer=True) + 1" -> "s77 + 1"
+std::string readable(std::string expression) {
+  constexpr std::string_view kSymbol = "Symbol('";
+  for (size_t at; (at = expression.find(kSymbol)) != std::string::npos;) {
+    const size_t name = at + kSymbol.size(), quote = expression.find('\'', name);
+    const size_t close = expression.find(')', quote);
+    if (close == std::string::npos) break;
+    expression.replace(at, close + 1 - at, expression.substr(name, quote - name));
+  }
+  return expression;
+}
+
 int64_t read_int(const Json& sym_int, std::string* symbolic) {
   const auto [tag, value] = sym_int.tagged();
   if (tag == "as_int") return value.integer();
   if (tag != "as_expr") sym_int.fail("an integer is expected");
-  if (symbolic) *symbolic = value.at("expr_str").text();
+  if (symbolic) *symbolic = readable(value.at("expr_str").text());
   return -1;
 }
 

@@ -1,6 +1,5 @@
 #include "compiler/zip.h"
 
-#include <errno.h>
 #include <fmt/format.h>
 #include <string.h>
 #include <zip.h>
@@ -34,16 +33,6 @@ void fail_file(std::string path, std::string message, std::string help) {
   d.help = std::move(help);
   d.subject = std::move(path);
   throw Error(std::move(d));
-}
-
-std::vector<uint8_t> read_file(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) fail_file(path, "is a folder, not a file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail_file(path, fmt::format("cannot open the file: {}", strerror(errno)));
-  std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) fail_file(path, "cannot read the file");
-  return bytes;
 }
 
 struct Zip::State {

@@ -41,7 +41,4 @@ class Zip {
 // The Error that readers of files throw: about the file as a whole.
 [[noreturn]] void fail_file(std::string path, std::string message, std::string help = {});
 
-// A whole file, or an Error.
-std::vector<uint8_t> read_file(const std::string& path);
-
 }  // namespace corten

@@ -141,7 +141,8 @@ class Parser {
 
   // A bare word, or anything in quotes.
   std::string name(std::string_view what) {
-    if (now_.kind != Token::word && now_.kind != Token::string) fail(fmt::format("expected {}, found {}", what, shown()));
+    const bool bare = now_.kind == Token::word || (now_.kind == Token::number && corten::is_word(now_.text));
+    if (!bare && now_.kind != Token::string) fail(fmt::format("expected {}, found {}", what, shown()));
     std::string s = now_.text;
     advance();
     return s;

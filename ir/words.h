@@ -14,8 +14,9 @@ inline bool is_word_char(char c) {
 
 inline bool is_word_start(char c) { return is_word_char(c) && c != '.' && !(c >= '0' && c <= '9'); }
 
+// Names that need no quotes: "conv2d", "layers.0.weight", "0.weight".
 inline bool is_word(std::string_view s) {
-  if (s.empty() || !is_word_start(s[0])) return false;
+  if (s.empty() || s[0] == '.') return false;
   for (char c : s)
     if (!is_word_char(c)) return false;
   return true;

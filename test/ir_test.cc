@@ -47,7 +47,7 @@ constexpr std::string_view kRich =
   const %z0: i32[9] = splat(0)
   const %b: i32[2] = [-2147483648, 2147483647]
   const %n: i64[1] = [-9223372036854775808]
-  const %e: f32[0] = []
+  const %0.e: f32[0] = []
   const %u: u8[2] q([0.5, 0.25], [3, -4], axis = 0) = [0, 255]
   const %d: f64[1] = [0.1]
   %y: i8[1, 2, 2, 2] q(0.125, 3) = conv2d(%x, %w, %b))ir"
@@ -57,7 +57,7 @@ constexpr std::string_view kRich =
     R"ir( {alpha = 1.0, beta = inf, empty = [], flag = true, gamma = -1e-05, "key word" = false, none = floats [],)ir"
     R"ir( ratios = [0.5, 2.0], split_size = 1, texts = ["a", "b\n\x01"], words = strings []}
   () = aten.check.default(self = %s)
-  %z: i8[2] = use(%z0, %n, %e, %u, %d, %"odd name")  @ "" module a
+  %z: i8[2] = use(%z0, %n, %0.e, %u, %d, %"odd name")  @ "" module 0.a
   return %t, %t perm [0, 2, 3, 1], %x, %w
 }
 )ir";

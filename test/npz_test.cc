@@ -120,8 +120,7 @@ TEST_CASE("npy: refusals") {
       refused(bad);  // whatever it says, no crash
     }
   }
-  CHECK(refusal(folder, [&] { read_arrays(folder / "none.npy"); }) ==
-        "error: cannot open the file: No such file or directory\n  in none.npy");
+  CHECK(refusal(folder, [&] { read_arrays(folder / "none.npy"); }).find("error: cannot be read: No such file or directory") == 0);
 }
 
 TEST_CASE("npz: stored, deflated, damaged") {
