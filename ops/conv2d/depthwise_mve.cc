@@ -4,52 +4,28 @@
 namespace corten {
 namespace {
 
-// In a half of the lanes, `mul` is vmullb or vmullt; sums in registers s0 and s1. A pair's products are in c and b; they are added
+// All pairs of taps but the first into the sums s0 and s1 of a half of the lanes. A pair's products are in c and b; they are added
 // and widened while the next pair is loaded and multiplied.
-#define PAIRS(mul, s0, s1, a, b, c, d)        \
-  "wls lr, %[more], 3f\n"                     \
-  "2:\n"                                      \
-  "vadd.i16 " a ", " c ", " b "\n"            \
-  "vldrb.8 " c ", [%[x]], #16\n"              \
-  "vmovlb.s16 " b ", " a "\n"                 \
-  "vldrb.8 " d ", [%[w]], #16\n"              \
-  mul " " c ", " c ", " d "\n"                \
-  "vmovlt.s16 " a ", " a "\n"                 \
-  "vldrb.8 " d ", [%[x]], #16\n"              \
-  "vadd.i32 " s1 ", " s1 ", " a "\n"          \
-  "vldrb.8 q7, [%[w]], #16\n"                 \
-  "vadd.i32 " s0 ", " s0 ", " b "\n"          \
-  mul " " b ", " d ", q7\n"                   \
-  "le lr, 2b\n"                               \
+#define PAIRS(half, s0, s1, a, b, c, d) \
+  "wls lr, %[more], 3f\n"                                                                                      \
+  "2:\n" MVE_ADD16(a, c, b) MVE_LOAD(c, NEXT_X) MVE_WIDEN("b", b, a) MVE_LOAD(d, NEXT_W) MVE_MUL(half, c, c, d) \
+  MVE_WIDEN("t", a, a) MVE_LOAD(d, NEXT_X) MVE_ADD32(s1, a) MVE_LOAD("q7", NEXT_W) MVE_ADD32(s0, b)            \
+  MVE_MUL(half, b, d, "q7")                                                                                    \
+  "le lr, 2b\n"                                                                                                \
   "3:\n"
-// Ends a half: widens the last pair, in c and b, then makes s0 and s1 into eight int16, zero point added, in s0. Meanwhile the next
-// half's first pair goes to nc and nb. m, h: table offsets of multipliers and shifts; `between` fills a gap.
-#define TURN(mul, s0, s1, c, b, nc, nb, back, m0, h0, m1, h1, between, next_bias1) \
-  "sub %[x], %[" back "]\n"                   \
-  "vadd.i16 " c ", " c ", " b "\n"            \
-  "sub %[w], %[bytes]\n"                      \
-  "vldrb.8 " nc ", [%[x]], #16\n"             \
-  "vmovlb.s16 " b ", " c "\n"                 \
-  "vldrb.8 " nb ", [%[w]], #16\n"             \
-  "vmovlt.s16 " c ", " c "\n"                 \
-  mul " " nc ", " nc ", " nb "\n"             \
-  "vldrw.32 q7, [%[t], #" m0 "]\n"            \
-  "vadd.i32 " s0 ", " s0 ", " b "\n"          \
-  "vqdmulh.s32 " s0 ", " s0 ", q7\n"          \
-  "vldrw.32 " b ", [%[t], #" m1 "]\n"         \
-  "vadd.i32 " s1 ", " s1 ", " c "\n"          \
-  "vqdmulh.s32 " s1 ", " s1 ", " b "\n"       \
-  "vldrw.32 q7, [%[t], #" h0 "]\n"            \
-  "vrshl.s32 " s0 ", " s0 ", q7\n"            \
-  "vldrw.32 " c ", [%[t], #" h1 "]\n"         \
-  "vrshl.s32 " s1 ", " s1 ", " c "\n"         \
-  "vldrb.8 " nb ", [%[x]], #16\n"             \
-  "vqmovnb.s32 " s0 ", " s0 "\n"              \
-  "vldrb.8 q7, [%[w]], #16\n"                 \
-  "vqmovnt.s32 " s0 ", " s1 "\n"              \
-  mul " " nb ", " nb ", q7\n"                 \
-  "vldrw.32 " s1 ", [%[t], #" next_bias1 "]\n" between \
-  "vqadd.s16 " s0 ", " s0 ", %[zero]\n"
+#define NEXT_X "[%[x]], #16"
+#define NEXT_W "[%[w]], #16"
+
+// Ends a half: widens the last pair, in c and b, then makes s0 and s1 into eight int16, zero point added, in s0. Meanwhile the
+// first pair of the other half goes to nc and nb. `back`: the way to its taps; m, h: table offsets of multipliers and shifts;
+// `between` fills a gap; the other half's s1 gets its bias.
+#define TURN(other, s0, s1, c, b, nc, nb, back, m0, h0, m1, h1, between, bias1)                                          \
+  "sub %[x], %[" back "]\n" MVE_ADD16(c, c, b) "sub %[w], %[bytes]\n" MVE_LOAD(nc, NEXT_X) MVE_WIDEN("b", b, c)          \
+      MVE_LOAD(nb, NEXT_W) MVE_WIDEN("t", c, c) MVE_MUL(other, nc, nc, nb) MVE_TABLE("q7", m0) MVE_ADD32(s0, b)          \
+          MVE_SCALE(s0, "q7") MVE_TABLE(b, m1) MVE_ADD32(s1, c) MVE_SCALE(s1, b) MVE_TABLE("q7", h0) MVE_SHIFT(s0, "q7") \
+              MVE_TABLE(c, h1) MVE_SHIFT(s1, c) MVE_LOAD(nb, NEXT_X) MVE_NARROW32("b", s0, s0) MVE_LOAD("q7", NEXT_W)    \
+                  MVE_NARROW32("t", s0, s1) MVE_MUL(other, nb, nb, "q7") MVE_TABLE(s1, bias1) between                    \
+                  MVE_ADD_ZERO(s0)
 
 // `back` leads from the end of an output's taps to the beginning of the next one's, whose first pair is read even after the last.
 __attribute__((noinline)) void run_any(const MveBlock& b, uint32_t pairs, const int8_t* x, int8_t* o, const MveSpan& s) {
@@ -57,25 +33,16 @@ __attribute__((noinline)) void run_any(const MveBlock& b, uint32_t pairs, const 
   int32_t count = s.count;
   asm volatile(
       "ldr lr, [%[span], #12]\n"
-      "vctp.8 lr\n"
-      "vldrb.8 q5, [%[x]], #16\n"
-      "vldrb.8 q6, [%[w]], #16\n"
-      "vmullb.s8 q5, q5, q6\n"
-      "vldrb.8 q4, [%[x]], #16\n"
-      "vldrb.8 q6, [%[w]], #16\n"
-      "vmullb.s8 q4, q4, q6\n"
-      "vldrw.32 q0, [%[t]]\n"
-      "vldrw.32 q1, [%[t], #16]\n"
-      "1:\n" CORTEN_CALL(PAIRS, CORTEN_EVEN, "q3", "q4", "q5", "q6")
-      TURN("vmullt.s8", "q0", "q1", "q5", "q4", "q3", "q6", "bytes", "64", "80", "96", "112", "vldrw.32 q2, [%[t], #32]\n", "48")
-      CORTEN_CALL(PAIRS, CORTEN_ODD, "q5", "q6", "q3", "q4")
-      TURN("vmullb.s8", "q2", "q1", "q3", "q6", "q5", "q4", "back", "128", "144", "160", "176", "vqmovnb.s16 q0, q0\n", "16")
-      "subs %[count], #1\n"
-      "vqmovnt.s16 q0, q2\n"
+      "vctp.8 lr\n" MVE_LOAD("q5", NEXT_X) MVE_LOAD("q6", NEXT_W) MVE_MUL("b", "q5", "q5", "q6")
+      MVE_LOAD("q4", NEXT_X) MVE_LOAD("q6", NEXT_W) MVE_MUL("b", "q4", "q4", "q6") MVE_TABLE("q0", "0") MVE_TABLE("q1", "16")
+      "1:\n" MVE_CALL(PAIRS, MVE_EVEN, "q3", "q4", "q5", "q6")
+      TURN("t", "q0", "q1", "q5", "q4", "q3", "q6", "bytes", "64", "80", "96", "112", MVE_TABLE("q2", "32"), "48")
+      MVE_CALL(PAIRS, MVE_ODD, "q5", "q6", "q3", "q4")
+      TURN("b", "q2", "q1", "q3", "q6", "q5", "q4", "back", "128", "144", "160", "176", MVE_NARROW16("b", "q0", "q0"), "16")
+      "subs %[count], #1\n" MVE_NARROW16("t", "q0", "q2")
       "vpst\n"
       "vstrbt.8 q0, [%[o]]\n"
-      "add %[o], %[o_step]\n"
-      "vldrw.32 q0, [%[t]]\n"
+      "add %[o], %[o_step]\n" MVE_TABLE("q0", "0")
       "bgt 1b\n"
       : [x] "+r"(x), [w] "+r"(w), [o] "+r"(o), [count] "+r"(count)
       : [t] "r"(b.tables), [zero] "r"(b.out_zero), [o_step] "r"(s.o_step), [more] "r"(pairs - 1), [bytes] "r"(pairs * 32),
@@ -101,6 +68,8 @@ extern "C" void conv2d_s8_mve_depthwise(const KernelArgs* a) {
   });
 }
 
-extern "C" bool conv2d_s8_mve_depthwise_check(const CheckArgs* a) { return conv_lanes_check(a) && !conv_mve_is_3x3(conv_params(a)); }
+extern "C" bool conv2d_s8_mve_depthwise_check(const CheckArgs* a) {
+  return conv_lanes_check(a) && !conv_mve_is_3x3(conv_params(a));
+}
 
 }  // namespace corten

@@ -10,14 +10,14 @@ namespace {
 #define NEXT(x, q, a) "vldrb.8 " q ", [%[w]], #16\n vmladava.s8 %[" a "], " x ", " q "\n"
 #define PAIR(x, a, b) NEXT(x, "q4", a) NEXT(x, "q5", b)
 // The accumulators of a quad become q6 = (acc + bias) * mult >> shift.
-#define SCALE                                   \
-  "vmov q6[2], q6[0], %[a0], %[a2]\n"           \
-  "vldrw.32 q4, [%[t]], #16\n"                  \
-  "vmov q6[3], q6[1], %[a1], %[a3]\n"           \
-  "vadd.i32 q6, q6, q4\n"                       \
-  "vldrw.32 q5, [%[t]], #16\n"                  \
-  "vqdmulh.s32 q6, q6, q5\n"                    \
-  "vldrw.32 q4, [%[t]], #16\n"                  \
+#define SCALE                         \
+  "vmov q6[2], q6[0], %[a0], %[a2]\n" \
+  "vldrw.32 q4, [%[t]], #16\n"        \
+  "vmov q6[3], q6[1], %[a1], %[a3]\n" \
+  "vadd.i32 q6, q6, q4\n"             \
+  "vldrw.32 q5, [%[t]], #16\n"        \
+  "vqdmulh.s32 q6, q6, q5\n"          \
+  "vldrw.32 q4, [%[t]], #16\n"        \
   "vrshl.s32 q6, q6, q4\n"
 // q6 becomes four bytes; in the loop these steps stand between the multiplies of the next quad.
 #define ADD_ZERO "vadd.i32 q6, q6, q7\n"
@@ -25,53 +25,53 @@ namespace {
 #define TO_8 "vqmovnb.s16 q6, q6\n"
 #define STORE "vstrb.32 q6, [%[o]], #4\n"
 // A quad's multiplies: EARLY are those of channels 0 and 2 after the first vector, LATE the same of channels 1 and 3.
-#define QUAD(EARLY, LATE) \
-  FIRST("q0", "q4", "a0") FIRST("q0", "q5", "a2") EARLY FIRST("q0", "q4", "a1") FIRST("q0", "q5", "a3") LATE
-#define QUAD_AND_STORE_1                                                                                                           \
+#define QUAD(EARLY, LATE) FIRST("q0", "q4", "a0") FIRST("q0", "q5", "a2") EARLY FIRST("q0", "q4", "a1") FIRST("q0", "q5", "a3") LATE
+#define QUAD_AND_STORE_1 \
   FIRST("q0", "q4", "a0") ADD_ZERO FIRST("q0", "q5", "a2") TO_16 FIRST("q0", "q4", "a1") TO_8 FIRST("q0", "q5", "a3") STORE
-#define QUAD_AND_STORE(EARLY, LATE)                                                                                                \
-  FIRST("q0", "q4", "a0") ADD_ZERO FIRST("q0", "q5", "a2") TO_16 NEXT("q1", "q4", "a0") TO_8 NEXT("q1", "q5", "a2") STORE EARLY     \
-  FIRST("q0", "q4", "a1") FIRST("q0", "q5", "a3") LATE
+#define QUAD_AND_STORE(EARLY, LATE)                                                                                             \
+  FIRST("q0", "q4", "a0")                                                                                                       \
+  ADD_ZERO FIRST("q0", "q5", "a2") TO_16 NEXT("q1", "q4", "a0") TO_8 NEXT("q1", "q5", "a2") STORE EARLY FIRST("q0", "q4", "a1") \
+      FIRST("q0", "q5", "a3") LATE
 #define LAST(q, offset) "vpst\n vldrbt.8 " q ", [%[x], #" offset "]\n"
 #define FULL(q, offset) "vldrb.8 " q ", [%[x], #" offset "]\n"
 
 // What stays the same from pixel to pixel; read by the assembly at these offsets.
 struct Pixels {
-  const int8_t* w;     // 0
-  const int32_t* t;    // 4
-  int32_t more;        // 8: quads after the first
-  int32_t rest;        // 12: channels of the last quad
-  int32_t tail;        // 16: taps of the last vector
-  int32_t x_step;      // 20
-  int32_t o_step;      // 24: from the last quad to the next pixel's first
+  const int8_t* w;   // 0
+  const int32_t* t;  // 4
+  int32_t more;      // 8: quads after the first
+  int32_t rest;      // 12: channels of the last quad
+  int32_t tail;      // 16: taps of the last vector
+  int32_t x_step;    // 20
+  int32_t o_step;    // 24: from the last quad to the next pixel's first
 };
 
-// All pixels, for each all quads: LOAD the pixel's taps, then the first quad's multiplies, then the others' with the stores of those
-// before between them.
-#define RUN(LOAD, QUAD, QUAD_AND_STORE)                                                                              \
-  asm volatile("vdup.32 q7, %[a0]\n"                                                                                 \
-               "1:\n"                                                                                                \
-               "ldr %[a0], [%[f], #16]\n"                                                                            \
-               "ldrd %[w], %[t], [%[f]]\n"                                                                           \
-               "vctp.8 %[a0]\n" LOAD QUAD SCALE                                                                      \
-               "ldr %[a0], [%[f], #8]\n"                                                                             \
-               "wls lr, %[a0], 3f\n"                                                                                 \
-               "2:\n" QUAD_AND_STORE SCALE                                                                           \
-               "le lr, 2b\n"                                                                                         \
-               "3:\n"                                                                                                \
-               "ldrd %[a0], %[a1], [%[f], #12]\n" ADD_ZERO                                                           \
-               "ldrd %[a1], %[a2], [%[f], #20]\n"                                                                    \
-               "vctp.32 %[a0]\n" TO_16                                                                               \
-               "add %[x], %[a1]\n" TO_8                                                                              \
-               "subs %[count], #1\n"                                                                                 \
-               "vpst\n"                                                                                              \
-               "vstrbt.32 q6, [%[o]]\n"                                                                              \
-               "add %[o], %[a2]\n"                                                                                   \
-               "bgt 1b\n"                                                                                            \
-               : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [w] "=&r"(w), [t] "=&r"(t),       \
-                 [o] "+l"(out), [x] "+r"(x), [count] "+r"(count)                                                     \
-               : [f] "r"(&f), "0"(zero)                                                                              \
-               : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory")
+// All pixels, for each all quads: LOAD the pixel's taps, then the first quad's multiplies, then the others' with the stores of
+// those before between them.
+#define RUN(LOAD, QUAD, QUAD_AND_STORE)                                                                                \
+  asm volatile(                                                                                                        \
+      "vdup.32 q7, %[a0]\n"                                                                                            \
+      "1:\n"                                                                                                           \
+      "ldr %[a0], [%[f], #16]\n"                                                                                       \
+      "ldrd %[w], %[t], [%[f]]\n"                                                                                      \
+      "vctp.8 %[a0]\n" LOAD QUAD SCALE                                                                                 \
+      "ldr %[a0], [%[f], #8]\n"                                                                                        \
+      "wls lr, %[a0], 3f\n"                                                                                            \
+      "2:\n" QUAD_AND_STORE SCALE                                                                                      \
+      "le lr, 2b\n"                                                                                                    \
+      "3:\n"                                                                                                           \
+      "ldrd %[a0], %[a1], [%[f], #12]\n" ADD_ZERO                                                                      \
+      "ldrd %[a1], %[a2], [%[f], #20]\n"                                                                               \
+      "vctp.32 %[a0]\n" TO_16 "add %[x], %[a1]\n" TO_8                                                                 \
+      "subs %[count], #1\n"                                                                                            \
+      "vpst\n"                                                                                                         \
+      "vstrbt.32 q6, [%[o]]\n"                                                                                         \
+      "add %[o], %[a2]\n"                                                                                              \
+      "bgt 1b\n"                                                                                                       \
+      : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [w] "=&r"(w), [t] "=&r"(t), [o] "+l"(out), \
+        [x] "+r"(x), [count] "+r"(count)                                                                               \
+      : [f] "r"(&f), "0"(zero)                                                                                         \
+      : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory")
 
 // The pixel's taps stay in registers, the weights stream by.
 template <int kVectors>
@@ -106,8 +106,8 @@ void few_taps(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, i
 // Up to 16 taps: four channels' weights stay in registers (q0 to q3), the pixels stream by. A pixel's multiplies stand between the
 // scaling steps of the one before.
 #define MULTIPLY(q, a) "vmladava.s8 %[" a "], q4, " q "\n"
-__attribute__((noinline)) void four_channels(const int8_t* w, const int32_t* t, int32_t zero, uint32_t taps, const int8_t* x, int32_t step,
-                                             int32_t count, int8_t* o, int32_t o_step) {
+__attribute__((noinline)) void four_channels(const int8_t* w, const int32_t* t, int32_t zero, uint32_t taps, const int8_t* x,
+                                             int32_t step, int32_t count, int8_t* o, int32_t o_step) {
   int32_t a0, a1, a2, a3;  // at first: taps, weights, pixels after the first
   asm volatile(
       "vctp.8 %[a0]\n"
@@ -173,19 +173,26 @@ struct TwoPixels {
 
 // Two channels times two pixels, all vectors: the load of the next operand always stands between two multiplies. The first
 // vector's multiplies start the sums.
-#define STEP(multiply)                            \
-  multiply " %[a00], q0, q2\n"                    \
-  "vldrb.8 q3, [%[w]], #16\n" multiply " %[a10], q0, q3\n" \
-  "vldrb.8 q1, [%[x1]], #16\n" multiply " %[a01], q1, q2\n" \
-  "vldrb.8 q0, [%[x0]], #16\n" multiply " %[a11], q1, q3\n" \
+#define STEP(accumulate)       \
+  "vmladav" accumulate         \
+  ".s8 %[a00], q0, q2\n"       \
+  "vldrb.8 q3, [%[w]], #16\n"  \
+  "vmladav" accumulate         \
+  ".s8 %[a10], q0, q3\n"       \
+  "vldrb.8 q1, [%[x1]], #16\n" \
+  "vmladav" accumulate         \
+  ".s8 %[a01], q1, q2\n"       \
+  "vldrb.8 q0, [%[x0]], #16\n" \
+  "vmladav" accumulate         \
+  ".s8 %[a11], q1, q3\n"       \
   "vldrb.8 q2, [%[w]], #16\n"
-#define BLOCK                                     \
+#define BLOCK \
   "ldrd %[x0], %[x1], [%[f]]\n"                   \
   "vldrb.8 q2, [%[w]], #16\n"                     \
   "ldr lr, [%[f], #16]\n"                         \
-  "vldrb.8 q0, [%[x0]], #16\n" STEP("vmladav.s8") \
+  "vldrb.8 q0, [%[x0]], #16\n" STEP("") \
   "dls lr, lr\n"                                  \
-  "1:\n" STEP("vmladava.s8")                      \
+  "1:\n" STEP("a")                      \
   "le lr, 1b\n"                                   \
   "vmladava.s8 %[a00], q0, q2\n"                  \
   "vldrb.8 q3, [%[w]], #16\n"                     \
@@ -252,11 +259,16 @@ __attribute__((noinline)) void many_taps(const MveLayer& l, const int8_t* x, int
 
 void mve_pixels(const MveLayer& layer, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
   switch (layer.vectors) {
-    case 1: return one_vector(layer, x, step, count, out);
-    case 2: return few_taps<2>(layer, x, step, count, out);
-    case 3: return few_taps<3>(layer, x, step, count, out);
-    case 4: return few_taps<4>(layer, x, step, count, out);
-    default: return many_taps(layer, x, step, count, out);
+    case 1:
+      return one_vector(layer, x, step, count, out);
+    case 2:
+      return few_taps<2>(layer, x, step, count, out);
+    case 3:
+      return few_taps<3>(layer, x, step, count, out);
+    case 4:
+      return few_taps<4>(layer, x, step, count, out);
+    default:
+      return many_taps(layer, x, step, count, out);
   }
 }
 

@@ -80,6 +80,8 @@ extern "C" bool conv2d_s8_mve_depthwise3x3_of8_check(const CheckArgs* a) {
 }
 
 extern "C" void conv2d_s8_mve_depthwise(const KernelArgs* a) { for_outputs(a, lanes_output); }
-extern "C" bool conv2d_s8_mve_depthwise_check(const CheckArgs* a) { return conv_lanes_check(a) && !conv_mve_is_3x3(conv_params(a)); }
+extern "C" bool conv2d_s8_mve_depthwise_check(const CheckArgs* a) {
+  return conv_lanes_check(a) && !conv_mve_is_3x3(conv_params(a));
+}
 
 }  // namespace corten

@@ -26,9 +26,7 @@ constexpr bool conv_is_unpadded_1x1(const ConvParams& p) {
          (p.out_w - 1) * p.stride_w < p.in_w;
 }
 // The 1x1 row reads pixels where they lie: more than 64 taps in whole vectors only.
-constexpr bool conv_mve_point_takes(const ConvParams& p) {
-  return conv_is_unpadded_1x1(p) && (p.in_c <= 64 || p.in_c % 16 == 0);
-}
+constexpr bool conv_mve_point_takes(const ConvParams& p) { return conv_is_unpadded_1x1(p) && (p.in_c <= 64 || p.in_c % 16 == 0); }
 // The input of an output row is brought to scratch, padding included, in one of two ways. A band holds it column by column, so that
 // an output's taps lie in one run, ordered (column, row, channel). Otherwise it is staged row by row, and each output's taps are
 // copied from there to a patch, ordered (row, column, channel). The cheaper way is taken.
@@ -40,7 +38,8 @@ constexpr uint64_t conv_mve_stage_bytes(const ConvParams& p) {
   return ((uint64_t(p.out_w) - 1) * p.stride_w + (uint64_t(p.k_w) - 1) * p.dil_w + 1) * p.k_h * p.in_c;
 }
 constexpr uint32_t conv_mve_scratch_turned(const ConvParams& p) {
-  uint64_t bytes = (conv_mve_stage_bytes(p) + 31) & ~uint64_t(15);  // 16 are read beyond the last column, or written beyond the last patch
+  uint64_t bytes =
+      (conv_mve_stage_bytes(p) + 31) & ~uint64_t(15);  // 16 are read beyond the last column, or written beyond the last patch
   if (!conv_mve_band(p)) bytes += uint64_t(conv_mve_vectors(p)) * 16 * (conv_mve_vectors(p) <= 4 ? kMvePatches : 2) + 16;
   return bytes > 0xffffffff ? 0xffffffff : uint32_t(bytes);
 }
@@ -60,7 +59,8 @@ inline void conv_quads_pack(const ConvParams& p, const ConvSource& source, uint8
   for (uint32_t o = 0; o < p.out_c; o++) {
     for (uint32_t r = 0; r < p.k_h; r++)
       for (uint32_t s = 0; s < p.k_w; s++)
-        for (uint32_t c = 0; c < p.in_c; c++) weights[conv_quads_at(conv_mve_vectors(p), o, conv_mve_tap(p, r, s, c))] = uint8_t(*from++);
+        for (uint32_t c = 0; c < p.in_c; c++)
+          weights[conv_quads_at(conv_mve_vectors(p), o, conv_mve_tap(p, r, s, c))] = uint8_t(*from++);
     const int32_t values[] = {source.bias[o], source.mult[o], -source.shift[o]};
     for (uint32_t i = 0; i < 3; i++) memcpy(tables + o / 4 * 48 + i * 16 + o % 4 * 4, &values[i], 4);
   }

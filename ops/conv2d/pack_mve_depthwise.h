@@ -5,9 +5,9 @@
 namespace corten {
 
 // lanes: channels in sixteens, a lane each; the lanes beyond the last channel are zero. A block's weights: 16 bytes for each tap,
-// for 3x3 ordered (row, column), else (column, row) and an even number of them, by a zero. Where a 3x3 layer with column stride 1 has 8 channels, two neighbouring
-// pixels share the lanes. Tables: for each block int32 bias[16], then mult[4] and -shift[4] of each quarter; a quarter has the
-// lanes 0, 4, 8, 12 (then 2 .., 1 .., 3 ..), as two widenings leave them.
+// for 3x3 ordered (row, column), else (column, row) and an even number of them, by a zero. Where a 3x3 layer with column stride 1
+// has 8 channels, two neighbouring pixels share the lanes. Tables: for each block int32 bias[16], then mult[4] and -shift[4] of
+// each quarter; a quarter has the lanes 0, 4, 8, 12 (then 2 .., 1 .., 3 ..), as two widenings leave them.
 constexpr bool conv_mve_is_3x3(const ConvParams& p) { return p.k_h == 3 && p.k_w == 3 && p.dil_h == 1 && p.dil_w == 1; }
 constexpr bool conv_mve_two_pixels(const ConvParams& p) { return conv_mve_is_3x3(p) && p.in_c == 8 && p.stride_w == 1; }
 constexpr bool conv_mve_depthwise(const ConvParams& p) {
@@ -17,13 +17,13 @@ constexpr bool conv_mve_depthwise_usable(const ConvParams& p) {
   return p.flags & kConvShiftsPositive && p.flags & kConvTap127 && conv_mve_depthwise(p);
 }
 constexpr uint32_t conv_lanes_blocks(const ConvParams& p) { return (uint32_t(p.out_c) + 15) / 16; }
-constexpr uint32_t conv_lanes_taps(const ConvParams& p) {
-  return conv_mve_is_3x3(p) ? 9 : (uint32_t(p.k_h) * p.k_w + 1) & ~1u;
-}
+constexpr uint32_t conv_lanes_taps(const ConvParams& p) { return conv_mve_is_3x3(p) ? 9 : (uint32_t(p.k_h) * p.k_w + 1) & ~1u; }
 constexpr uint32_t conv_lanes_weights(const ConvParams& p) { return conv_lanes_blocks(p) * conv_lanes_taps(p) * 16; }
 constexpr uint32_t conv_lanes_tables(const ConvParams& p) { return conv_lanes_blocks(p) * 192; }
 
-constexpr uint32_t conv_lanes_tap(const ConvParams& p, uint32_t r, uint32_t s) { return conv_mve_is_3x3(p) ? r * 3 + s : s * p.k_h + r; }
+constexpr uint32_t conv_lanes_tap(const ConvParams& p, uint32_t r, uint32_t s) {
+  return conv_mve_is_3x3(p) ? r * 3 + s : s * p.k_h + r;
+}
 // Where bias (0), mult (1) or -shift (2) of a lane lies in its block's table, in words.
 constexpr uint32_t conv_lanes_table_at(uint32_t lane, uint32_t value) {
   const uint32_t quarter = lane % 2 * 2 + lane % 4 / 2;
@@ -40,7 +40,8 @@ inline void conv_lanes_pack(const ConvParams& p, const ConvSource& source, uint8
       for (uint32_t r = 0; used && r < p.k_h; r++)
         for (uint32_t s = 0; s < p.k_w; s++)
           weights[conv_lanes_tap(p, r, s) * 16 + lane] = uint8_t(source.weights[channel * taps + r * p.k_w + s]);
-      const int32_t values[] = {used ? source.bias[channel] : 0, used ? source.mult[channel] : 0, used ? -source.shift[channel] : 0};
+      const int32_t values[] = {used ? source.bias[channel] : 0, used ? source.mult[channel] : 0,
+                                used ? -source.shift[channel] : 0};
       for (uint32_t i = 0; i < 3; i++) memcpy(tables + conv_lanes_table_at(lane, i) * 4, &values[i], 4);
     }
 }

@@ -62,9 +62,11 @@ template <int32_t kStride>
   "mla %[right], r5, r1, %[right]\n mla %[right], r6, r2, %[right]\n mla %[right], r8, r3, %[right]\n"
 #define CORTEN_ROW_STRIDE_2(row)                                                                 \
   "ldm %[w]!, {r1, r2, r3}\n ldm " row                                                           \
-  ", {r4, r5, r6, r8, r9}\n"                                                                     \
+  ", {r4, r5, r6}\n"                                                                             \
   "mla %[left], r4, r1, %[left]\n mla %[left], r5, r2, %[left]\n mla %[left], r6, r3, %[left]\n" \
-  "mla %[right], r6, r1, %[right]\n mla %[right], r8, r2, %[right]\n mla %[right], r9, r3, %[right]\n"
+  "ldr r4, [" row ", #12]\n ldr r5, [" row                                                       \
+  ", #16]\n"                                                                                     \
+  "mla %[right], r6, r1, %[right]\n mla %[right], r4, r2, %[right]\n mla %[right], r5, r3, %[right]\n"
 
 template <int32_t kStride>
 [[gnu::always_inline]] inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
@@ -79,7 +81,7 @@ template <int32_t kStride>
     asm(CORTEN_ROW_STRIDE_2("%[a]") CORTEN_ROW_STRIDE_2("%[b]") CORTEN_ROW_STRIDE_2("%[c]")
         : [w] "+r"(w), [left] "+r"(sum.left), [right] "+r"(sum.right)
         : [a] "r"(rows.a), [b] "r"(rows.b), [c] "r"(rows.c)
-        : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "memory");
+        : "r1", "r2", "r3", "r4", "r5", "r6", "memory");
   return sum;
 }
 #undef CORTEN_ROW_STRIDE_1

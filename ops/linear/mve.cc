@@ -1,21 +1,21 @@
 // linear on MVE: four outputs at a time.
+#include "runtime/mve.h"
 #include "ops/linear/pack_mve.h"
 #include "runtime/kernel.h"
-#include "runtime/mve.h"
 
 namespace corten {
 namespace {
 
 // One vector of inputs, in q0, times the weights of four outputs. Assembly, because with intrinsics GCC neither keeps loads and
 // multiplies in turn nor the four sums in registers.
-#define STEP                             \
-  "vldrb.8 q1, [%[w]], #16\n"            \
-  "vmladava.s8 %[a0], q0, q1\n"          \
-  "vldrb.8 q2, [%[w]], #16\n"            \
-  "vmladava.s8 %[a1], q0, q2\n"          \
-  "vldrb.8 q1, [%[w]], #16\n"            \
-  "vmladava.s8 %[a2], q0, q1\n"          \
-  "vldrb.8 q2, [%[w]], #16\n"            \
+#define STEP                    \
+  "vldrb.8 q1, [%[w]], #16\n"   \
+  "vmladava.s8 %[a0], q0, q1\n" \
+  "vldrb.8 q2, [%[w]], #16\n"   \
+  "vmladava.s8 %[a1], q0, q2\n" \
+  "vldrb.8 q1, [%[w]], #16\n"   \
+  "vmladava.s8 %[a2], q0, q1\n" \
+  "vldrb.8 q2, [%[w]], #16\n"   \
   "vmladava.s8 %[a3], q0, q2\n"
 
 // `in` inputs in x, of which no byte beyond is read; `n` outputs, `zero` their zero point.

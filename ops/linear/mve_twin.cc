@@ -1,7 +1,7 @@
 // Portable twin of the MVE row: the same packed bytes, plain loops.
+#include "runtime/mve_twin.h"
 #include "ops/linear/pack_mve.h"
 #include "runtime/kernel.h"
-#include "runtime/mve_twin.h"
 
 namespace corten {
 

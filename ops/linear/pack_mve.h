@@ -19,7 +19,8 @@ constexpr uint32_t linear_quads_at(uint32_t vectors, uint32_t o, uint32_t i) {
 inline void linear_quads_pack(const LinearParams& p, const LinearSource& source, uint8_t* weights, uint8_t* tables) {
   memset(weights, 0, linear_quads_weights(p)), memset(tables, 0, linear_quads_tables(p));
   for (uint32_t o = 0; o < p.out; o++) {
-    for (uint32_t i = 0; i < p.in; i++) weights[linear_quads_at(linear_mve_vectors(p), o, i)] = uint8_t(source.weights[o * p.in + i]);
+    for (uint32_t i = 0; i < p.in; i++)
+      weights[linear_quads_at(linear_mve_vectors(p), o, i)] = uint8_t(source.weights[o * p.in + i]);
     const int32_t values[] = {source.bias[o], source.mult[o], -source.shift[o]};
     for (uint32_t i = 0; i < 3; i++) memcpy(tables + o / 4 * 48 + i * 16 + o % 4 * 4, &values[i], 4);
   }
