@@ -167,6 +167,8 @@ void legalize(Graph& g) {
   std::vector<Diag> diags;
   std::vector<Node> old = std::move(g.nodes), made;
   g.nodes.clear();
+  for (const Node& n : old)  // the ATen results go; the operators' results carry their names
+    for (ValueId v : n.out) g[v].name += "#aten";
   std::map<ValueId, ValueId> stands_for;
   const auto current = [&](ValueId v) {
     const auto it = stands_for.find(v);
@@ -210,8 +212,6 @@ void legalize(Graph& g) {
   }
   if (broken) throw Errors(std::move(diags));
   g.nodes = std::move(made);
-  for (const Node& n : old)  // the ATen results are gone; the operators' results carry their names
-    for (ValueId v : n.out) g[v].name += "#aten";
   std::vector<char> made_value(g.values.size(), 0);
   for (ValueId v : g.inputs) made_value[size_t(v)] = 1;
   for (const Node& n : g.nodes)
