@@ -69,6 +69,26 @@ inline int32_t lsl_byte(int32_t a, uint32_t b) {
   asm("lsl %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
   return r;
 }
+inline int32_t mla(int32_t a, int32_t b, int32_t c) {
+  int32_t r;
+  asm("mla %0, %1, %2, %3" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+  return r;
+}
+inline int32_t ssat8(int32_t a) {
+  int32_t r;
+  asm("ssat %0, #8, %1" : "=r"(r) : "r"(a));
+  return r;
+}
+inline uint32_t sxtab16(uint32_t c, uint32_t a) {
+  uint32_t r;
+  asm("sxtab16 %0, %1, %2" : "=r"(r) : "r"(c), "r"(a));
+  return r;
+}
+inline uint32_t sxtab16_ror8(uint32_t c, uint32_t a) {
+  uint32_t r;
+  asm("sxtab16 %0, %1, %2, ror #8" : "=r"(r) : "r"(c), "r"(a));
+  return r;
+}
 inline uint32_t max4(uint32_t a, uint32_t b) {
   uint32_t r;
   asm("ssub8 %0, %1, %2\n sel %0, %1, %2" : "=&r"(r) : "r"(a), "r"(b) : "cc");
@@ -110,6 +130,15 @@ inline int32_t ssat8_asr1(int32_t a) {
 // Shifts by the low byte of b, the rest of b being ignored, as the core does.
 inline int32_t asr_byte(int32_t a, uint32_t b) { return a >> ((b & 255) > 31 ? 31 : b & 255); }
 inline int32_t lsl_byte(int32_t a, uint32_t b) { return (b & 255) > 31 ? 0 : int32_t(uint32_t(a) << (b & 255)); }
+// c + a * b; written out, as the compiler would sum in another order.
+inline int32_t mla(int32_t a, int32_t b, int32_t c) { return int32_t(uint32_t(c) + uint32_t(a) * uint32_t(b)); }
+inline int32_t ssat8(int32_t a) { return a < -128 ? -128 : a > 127 ? 127 : a; }
+// The pair c plus bytes 0 and 2 (ror8: bytes 1 and 3) of a, lane by lane.
+inline uint32_t sxtab16(uint32_t c, uint32_t a) {
+  const uint32_t b = sxtb16(a);
+  return ((c + b) & 0xffffu) | ((c & 0xffff0000u) + (b & 0xffff0000u));
+}
+inline uint32_t sxtab16_ror8(uint32_t c, uint32_t a) { return sxtab16(c, a >> 8); }
 // The larger and the smaller of four int8 each.
 inline uint32_t max4(uint32_t a, uint32_t b) {
   uint32_t r = 0;

@@ -214,7 +214,7 @@ TEST_CASE("average pooling: every flag as PyTorch defines it") {
 TEST_CASE("adaptive windows: PyTorch's bounds") {
   for (int in = 1; in < 40; in++)
     for (int out = 1; out < 45; out++) {
-      PoolWalk walk = {{in, out, 0, 1, 0, 0, 1, true}};
+      PoolWalk walk = {{uint16_t(in), uint16_t(out), 0, 1, 0, 0, 1, true}};
       for (int i = 0; i < out; i++) {
         const PoolSpan s = walk.next();
         REQUIRE(s.first == i * in / out);

@@ -17,4 +17,6 @@ struct AddParams {
 };
 static_assert(sizeof(AddParams) == 68, "part of the image format");
 
+constexpr bool add_saturates(const AddParams& p) { return p.lo == -128 && p.hi == 127; }  // no narrower clamp
+
 }  // namespace corten

@@ -16,6 +16,9 @@ inline void mul_reference(const MulParams& p, const int8_t* a, const int8_t* b, 
     y[i] = mul_one(p, a[broadcast_index(p.shape, p.shape.a_stride, i)], b[broadcast_index(p.shape, p.shape.b_stride, i)]);
 }
 
+// requantise() for shift >= 1 in 32 bits; the product of two differences has 17.
+constexpr bool mul_is_short(const MulParams& p) { return p.scale.shift >= 1; }
+
 // Common to all rows.
 inline bool mul_check(const CheckArgs* c) {
   if (c->params_bytes != sizeof(MulParams) || c->operands != 3) return false;

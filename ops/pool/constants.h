@@ -12,7 +12,7 @@ inline Scale pool_scale(double in_scale, double out_scale, int64_t divisor) {
 
 // Largest adaptive window of an axis: k_h or k_w of an adaptive pooling.
 inline int32_t pool_adaptive_k(int32_t in, int32_t out) {
-  PoolWalk walk = {{in, out, 0, 1, 0, 0, 1, true}};
+  PoolWalk walk = {{uint16_t(in), uint16_t(out), 0, 1, 0, 0, 1, true}};
   int32_t most = 0;
   for (int32_t i = 0; i < out; i++) {
     const int32_t count = walk.next().count;

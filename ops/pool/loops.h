@@ -26,7 +26,9 @@ inline void for_each_window(const PoolParams& p, const int8_t* x, int8_t* y, Pix
         const PoolSpan s = columns.next();
         const bool any = r.count > 0 && s.count > 0;
         const int8_t* first = any ? x + r.first * row_bytes + s.first * p.c : x;
-        pixel(PoolWindow{first, any ? r.count : 0, s.count, p.dil_h * row_bytes, p.dil_w * p.c, r.padded * s.padded}, y);
+        PoolWindow w = {first, any ? r.count : 0, any ? s.count : 0, p.dil_h * row_bytes, p.dil_w * p.c, r.padded * s.padded};
+        if (w.row_step == w.columns * w.column_step) w.columns *= w.rows, w.rows = 1;  // the whole width: one run of taps
+        pixel(w, y);
       }
     }
   }

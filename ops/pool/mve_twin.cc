@@ -14,8 +14,6 @@ extern "C" bool pool_s8_mve_max_check(const CheckArgs* a) { return pool_check(a,
 
 extern "C" void pool_s8_mve_average(const KernelArgs* k) { run(k); }
 
-extern "C" bool pool_s8_mve_average_check(const CheckArgs* a) {
-  return pool_check(a, kPoolAverage) && static_cast<const PoolParams*>(a->params)->k_w <= 255;
-}
+extern "C" bool pool_s8_mve_average_check(const CheckArgs* a) { return pool_check(a, kPoolAverage); }
 
 }  // namespace corten

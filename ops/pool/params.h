@@ -31,7 +31,7 @@ static_assert(sizeof(PoolParams) == 52, "part of the image format");
 
 // One axis of it.
 struct PoolAxis {
-  int32_t in, out, k, stride, pad, pad_after, dil;
+  uint16_t in, out, k, stride, pad, pad_after, dil;
   bool adaptive;
 };
 constexpr PoolAxis pool_rows(const PoolParams& p) {
@@ -61,7 +61,7 @@ constexpr PoolSpan pool_window(const PoolAxis& a, int32_t i) {
 struct PoolWalk {
   PoolAxis axis;
   int32_t i = 0, start = 0, rest = 0;
-  constexpr PoolSpan next() {
+  __attribute__((noinline)) constexpr PoolSpan next() {  // one copy, shared: twice in every kernel otherwise
     if (!axis.adaptive) return pool_window(axis, i++);
     const int32_t first = start;
     for (rest += axis.in; rest >= axis.out; rest -= axis.out) start++;

@@ -36,7 +36,7 @@ inline void pool_reference(const PoolParams& p, const Scale* scales, const int8_
   }
 }
 
-inline bool pool_axis_ok(const PoolAxis& a) {
+__attribute__((noinline)) inline bool pool_axis_ok(const PoolAxis& a) {
   if (a.in == 0 || a.out == 0 || a.k == 0 || a.stride == 0 || a.dil == 0) return false;
   if (!a.adaptive) return int64_t(a.out - 1) * a.stride + int64_t(a.k) * a.dil <= INT32_MAX;
   PoolWalk walk = {a};  // k bounds every window: the table's index depends on it
@@ -46,7 +46,7 @@ inline bool pool_axis_ok(const PoolAxis& a) {
 }
 
 // Common to all rows; each row adds which kind it is for.
-inline bool pool_check(const CheckArgs* a, uint8_t kind) {
+__attribute__((noinline)) inline bool pool_check(const CheckArgs* a, uint8_t kind) {
   if (a->params_bytes != sizeof(PoolParams) || a->operands != 2) return false;
   const PoolParams& p = *static_cast<const PoolParams*>(a->params);
   if (p.kind != kind || p.divisor > kPoolPadded || p.lo > p.hi || !scale_ok(p.scale)) return false;

@@ -3,21 +3,43 @@
 #include "ops/pool/reference.h"
 
 namespace corten {
+namespace {
+
+// Pixels apart from the loop over them, which would take their registers.
+__attribute__((noinline)) void max_pixel(const PoolParams& p, const PoolWindow& w, int8_t* y) {
+  for (int32_t c = 0; c < p.c; c++) {
+    int32_t most = -128;
+    const int8_t* row = w.x + c;
+    for (int32_t i = 0; i < w.rows; i++, row += w.row_step) {
+      const int8_t* tap = row;
+      for (int32_t j = w.columns; j > 0; j--, tap += w.column_step) most = *tap > most ? *tap : most;
+    }
+    y[c] = int8_t(clamp(most, p.lo, p.hi));
+  }
+}
+
+int32_t window_sum(const PoolWindow& w, int32_t c) {
+  int32_t sum = 0;
+  const int8_t* row = w.x + c;
+  for (int32_t i = 0; i < w.rows; i++, row += w.row_step) {
+    const int8_t* tap = row;
+    for (int32_t j = w.columns; j > 0; j--, tap += w.column_step) sum += *tap;
+  }
+  return sum;
+}
+
+__attribute__((noinline)) void average_pixel(const PoolParams& p, const Scale* scales, const PoolWindow& w, int8_t* y) {
+  const Scale scale = pool_window_scale(p, scales, w);
+  const int32_t zeros = w.rows * w.columns * p.in_zero;
+  for (int32_t c = 0; c < p.c; c++) y[c] = to_int8(requantise(window_sum(w, c) - zeros, scale), p.out_zero, p.lo, p.hi);
+}
+
+}  // namespace
 
 extern "C" void pool_s8_scalar_max(const KernelArgs* k) {
   const PoolParams& p = *static_cast<const PoolParams*>(k->params);
   for_each_window(p, static_cast<const int8_t*>(k->operand[0]), static_cast<int8_t*>(k->operand[1]),
-                  [&p](const PoolWindow& w, int8_t* y) {
-                    for (int32_t c = 0; c < p.c; c++) {
-                      int32_t most = -128;
-                      const int8_t* row = w.x + c;
-                      for (int32_t i = 0; i < w.rows; i++, row += w.row_step) {
-                        const int8_t* tap = row;
-                        for (int32_t j = 0; j < w.columns; j++, tap += w.column_step) most = *tap > most ? *tap : most;
-                      }
-                      y[c] = int8_t(clamp(most, p.lo, p.hi));
-                    }
-                  });
+                  [&p](const PoolWindow& w, int8_t* y) { max_pixel(p, w, y); });
 }
 
 extern "C" bool pool_s8_scalar_max_check(const CheckArgs* a) { return pool_check(a, kPoolMax); }
@@ -26,19 +48,7 @@ extern "C" void pool_s8_scalar_average(const KernelArgs* k) {
   const PoolParams& p = *static_cast<const PoolParams*>(k->params);
   const Scale* scales = at<Scale>(k, p.scales);
   for_each_window(p, static_cast<const int8_t*>(k->operand[0]), static_cast<int8_t*>(k->operand[1]),
-                  [&p, scales](const PoolWindow& w, int8_t* y) {
-                    const Scale scale = pool_window_scale(p, scales, w);
-                    const int32_t zeros = w.rows * w.columns * p.in_zero;
-                    for (int32_t c = 0; c < p.c; c++) {
-                      int32_t sum = -zeros;
-                      const int8_t* row = w.x + c;
-                      for (int32_t i = 0; i < w.rows; i++, row += w.row_step) {
-                        const int8_t* tap = row;
-                        for (int32_t j = 0; j < w.columns; j++, tap += w.column_step) sum += *tap;
-                      }
-                      y[c] = to_int8(requantise(sum, scale), p.out_zero, p.lo, p.hi);
-                    }
-                  });
+                  [&p, scales](const PoolWindow& w, int8_t* y) { average_pixel(p, scales, w, y); });
 }
 
 extern "C" bool pool_s8_scalar_average_check(const CheckArgs* a) { return pool_check(a, kPoolAverage); }

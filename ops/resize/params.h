@@ -34,7 +34,7 @@ inline uint64_t resize_round24(uint64_t v) {
 // reads pixel 0 (below 1) but position 123 pixel 3.
 //   nearest:       floor(i * scale)
 //   nearest-exact: floor(max(0, (i + 1/2) * scale - 1/2) + 1/2), product and difference rounded as one
-inline uint32_t resize_index(const ResizeAxis& a, uint32_t i, uint32_t in) {
+__attribute__((noinline)) inline uint32_t resize_index(const ResizeAxis& a, uint32_t i, uint32_t in) {
   uint64_t at = uint64_t(2 * i + (a.exact ? 1 : 0)) * a.mantissa;
   if (a.exact) {
     const uint64_t half = a.shift ? uint64_t(1) << (a.shift - 1) : 0;
