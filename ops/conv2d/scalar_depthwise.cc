@@ -10,7 +10,7 @@ namespace {
 
 // A tile of output columns of the layer, height and width exchanged if that is better. Steps are bytes between neighbours.
 struct Tile {
-  uint32_t in_h, out_h, k_h, k_w, stride_h, stride_w, pad_t;
+  uint32_t in_h, in_w, out_h, out_w, k_h, k_w, stride_h, stride_w, pad_t, pad_l;
   uint32_t in_row, in_column, out_row, out_column;
   int32_t in_zero;
   ScalarRange range;
@@ -96,35 +96,33 @@ void outputs(const Tile& t, const int32_t* oldest, int8_t* y) {
   }
 }
 
-// What all tiles share. Scratch: the weights, then the ring.
-Tile whole(const ConvParams& p, int32_t* scratch) {
+// What all tiles share. Scratch: the weights, then the ring. Not inlined, so that the copy of the params leaves the stack.
+[[gnu::noinline]] void begin(Tile& t, const ConvParams& p, int32_t* scratch) {
   const ConvParams q = conv_lying(p);
   const uint32_t in_line = uint32_t(p.in_c) * p.in_w, out_line = uint32_t(p.out_c) * p.out_w;
   const bool upright = conv_upright(p);
-  Tile t = {};
-  t.in_h = q.in_h, t.out_h = q.out_h, t.k_h = q.k_h, t.k_w = q.k_w;
-  t.stride_h = q.stride_h, t.stride_w = q.stride_w, t.pad_t = q.pad_t;
+  t.in_h = q.in_h, t.in_w = q.in_w, t.out_h = q.out_h, t.out_w = q.out_w, t.k_h = q.k_h, t.k_w = q.k_w;
+  t.stride_h = q.stride_h, t.stride_w = q.stride_w, t.pad_t = q.pad_t, t.pad_l = q.pad_l;
   t.in_row = upright ? p.in_c : in_line, t.in_column = upright ? in_line : p.in_c;
   t.out_row = upright ? p.out_c : out_line, t.out_column = upright ? out_line : p.out_c;
   t.in_zero = p.in_zero, t.range = {2 * p.out_zero + 1, p.lo, p.hi};
   t.weights = scratch, t.row_words = conv_depthwise_row(q);
   t.ring = scratch + t.k_h * t.k_w, t.ring_end = t.ring + t.k_h * t.row_words;
-  return t;
 }
 
 // Moves to the output columns from ox on, and fills the ring with the zero point: what lies left and right of the image stays.
-void move(Tile& t, const ConvParams& lying, uint32_t ox) {
-  t.columns = least(kDepthwiseTile, lying.out_w - ox);
-  const uint32_t begin = ox * lying.stride_w, words = (t.columns - 1) * lying.stride_w + lying.k_w;
-  t.left = begin < lying.pad_l ? least(lying.pad_l - begin, words) : 0;
-  const uint32_t ix = begin + t.left - lying.pad_l;
-  t.inside = ix < lying.in_w ? least(lying.in_w - ix, words - t.left) : 0;
+[[gnu::noinline]] void move(Tile& t, uint32_t ox) {
+  t.columns = least(kDepthwiseTile, t.out_w - ox);
+  const uint32_t first = ox * t.stride_w, words = (t.columns - 1) * t.stride_w + t.k_w;
+  t.left = first < t.pad_l ? least(t.pad_l - first, words) : 0;
+  const uint32_t ix = first + t.left - t.pad_l;
+  t.inside = ix < t.in_w ? least(t.in_w - ix, words - t.left) : 0;
   t.in_begin = ix * t.in_column, t.out_begin = ox * t.out_column;
   fill_words(t.ring, uint32_t(t.ring_end - t.ring), t.in_zero);
 }
 
 // A channel's weights (k_h, k_w), as words in the order of the tile's rows.
-const int8_t* widen_weights(const Tile& t, const int8_t* w, bool upright) {
+[[gnu::noinline]] const int8_t* widen_weights(const Tile& t, const int8_t* w, bool upright) {
   int32_t* to = t.weights;
   for (uint32_t r = 0; r < t.k_h; r++)
     for (uint32_t s = 0; s < t.k_w; s++) *to++ = w[upright ? s * t.k_h + r : r * t.k_w + s];
@@ -135,16 +133,16 @@ const int8_t* widen_weights(const Tile& t, const int8_t* w, bool upright) {
 
 extern "C" void conv2d_s8_scalar_depthwise(const KernelArgs* args) {
   const ConvParams& p = *static_cast<const ConvParams*>(args->params);
-  const ConvParams lying = conv_lying(p);
   const bool upright = conv_upright(p);
   const uint32_t multiplier = uint32_t(conv_group_out(p)), out_c = p.out_c;
   const DspScale* const table = at<DspScale>(args, p.tables);
   const int8_t* x = static_cast<const int8_t*>(args->operand[0]);
   int8_t* y = static_cast<int8_t*>(args->operand[1]);
-  Tile t = whole(p, static_cast<int32_t*>(args->scratch));
+  Tile t;
+  begin(t, p, static_cast<int32_t*>(args->scratch));
   for (uint32_t n = 0; n < p.n; n++) {
-    for (uint32_t ox = 0; ox < lying.out_w; ox += kDepthwiseTile) {
-      move(t, lying, ox);
+    for (uint32_t ox = 0; ox < t.out_w; ox += kDepthwiseTile) {
+      move(t, ox);
       const int8_t* weights = at<int8_t>(args, p.weights);
       for (uint32_t o = 0, group = 0, of_group = 0; o < out_c; o++) {
         weights = widen_weights(t, weights, upright);
