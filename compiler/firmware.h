@@ -15,7 +15,7 @@ std::filesystem::path source_root();
 // $XDG_CACHE_HOME/corten or ~/.cache/corten; made if it is not there.
 std::filesystem::path cache_directory();
 
-// Files of ops/ (relative to the root) that define a kernel for a tier. Every kernel's file is self-contained but for headers.
+// Files (relative to the root) of the operator folder that has this kernel, as far as they are for the tier.
 std::vector<std::filesystem::path> kernel_sources(const std::filesystem::path& root, const std::string& kernel, Tier);
 
 // Builds into `directory`: model.h, model.cc and NAME.elf, whose path it returns. Compiled objects are kept in the cache.
