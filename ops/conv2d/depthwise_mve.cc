@@ -1,5 +1,6 @@
 // Depthwise on MVE with any number of taps, which lie in one run, 16 bytes apart; an even number, the last weight may be zero.
 #include "ops/conv2d/mve_depthwise.h"
+#include "runtime/fixed.h"
 
 namespace corten {
 namespace {
@@ -28,8 +29,9 @@ namespace {
                   MVE_ADD_ZERO(s0)
 
 // `back` leads from the end of an output's taps to the beginning of the next one's, whose first pair is read even after the last.
-__attribute__((noinline)) void run_any(const MveBlock& b, uint32_t pairs, const int8_t* x, int8_t* o, const MveSpan& s) {
+__attribute__((noinline)) void run_any(const MveBlock& b, uint32_t taps, const int8_t* x, int8_t* o, const MveSpan& s) {
   const int8_t* w = b.weights;
+  const uint32_t pairs = taps / 2;
   int32_t count = s.count;
   asm volatile(
       "ldr lr, [%[span], #12]\n"
@@ -50,26 +52,56 @@ __attribute__((noinline)) void run_any(const MveBlock& b, uint32_t pairs, const 
       : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
 }
 
-}  // namespace
+// The same for any weights and scales, 3x3 included, whose weights are ordered (row, column): four channels at a time, in 32 bits.
+void run_wide(const MveBlock& b, uint32_t taps, const int8_t* x, int8_t* o, const MveSpan& s) {
+  for (int32_t i = 0; i < s.count; i++, x += s.x_step, o += s.o_step)
+    for (int32_t lane = 0; lane < s.lanes; lane += 4) {
+      int32x4_t sums = vdupq_n_s32(0);
+      for (uint32_t k = 0; k < taps; k++) {
+        const uint32_t at = taps == 9 ? k % 3 * 3 + k / 3 : k;  // an odd number of taps is 3x3
+        sums = vaddq_s32(sums, vmulq_s32(vldrbq_s32(x + at * 16 + lane), vldrbq_s32(b.weights + k * 16 + lane)));
+      }
+      int32_t acc[4];
+      vst1q_s32(acc, sums);
+      for (int32_t j = lane; j < lane + 4 && j < s.lanes; j++) {
+        const int32_t *bias = b.tables + conv_lanes_table_at(uint32_t(j), 0),
+                      *mult = b.tables + conv_lanes_table_at(uint32_t(j), 1);
+        const int32_t shift = clamp(-clamp(b.tables[conv_lanes_table_at(uint32_t(j), 2)], -31, 31), -30, 31);
+        o[j] = to_int8(requantise(int32_t(uint32_t(acc[j - lane]) + uint32_t(*bias)), *mult, shift), b.out_zero, -128, 127);
+      }
+    }
+}
 
-extern "C" void conv2d_s8_mve_depthwise(const KernelArgs* a) {
+using RowFn = void (*)(const MveBlock& b, uint32_t taps, const int8_t* x, int8_t* o, const MveSpan& s);
+
+void depthwise(const KernelArgs* a, RowFn run) {
   const ConvParams p = conv_turned(*static_cast<const ConvParams*>(a->params));
   const MveColumns columns = mve_columns(p);
   int8_t* band = static_cast<int8_t*>(a->scratch);
-  const uint32_t pairs = conv_lanes_taps(p) / 2;
+  const uint32_t taps = conv_lanes_taps(p);
   const int32_t pitch = p.k_h * 16;
   mve_fill(band, p.in_zero, columns.count * pitch);
   mve_for_blocks(a, p, [&](const int8_t* image, int32_t lanes, const MveBlock& b, int8_t* out) {
     for (int32_t oy = 0; oy < p.out_h; oy++, out += p.out_w * p.in_c) {
       for (int32_t r = 0; r < p.k_h; r++)
         mve_gather_row(p, columns, image, oy * p.stride_h - p.pad_t + r * p.dil_h, lanes, band + r * 16, pitch);
-      run_any(b, pairs, band, out, {p.stride_w * pitch, p.in_c, p.out_w, lanes});
+      run(b, taps, band, out, {p.stride_w * pitch, p.in_c, p.out_w, lanes});
     }
   });
 }
 
+}  // namespace
+
+extern "C" void conv2d_s8_mve_depthwise(const KernelArgs* a) { depthwise(a, run_any); }
+
 extern "C" bool conv2d_s8_mve_depthwise_check(const CheckArgs* a) {
   return conv_lanes_check(a) && !conv_mve_is_3x3(conv_params(a));
+}
+
+extern "C" void conv2d_s8_mve_depthwise_wide(const KernelArgs* a) { depthwise(a, run_wide); }
+
+extern "C" bool conv2d_s8_mve_depthwise_wide_check(const CheckArgs* a) {
+  return conv_lanes_check(a) && a->scratch_bytes >= conv_lanes_wide_scratch(conv_params(a));
 }
 
 }  // namespace corten

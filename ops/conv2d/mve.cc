@@ -2,6 +2,7 @@
 #include "ops/conv2d/mve_gather.h"
 #include "ops/conv2d/mve_gemm.h"
 #include "ops/conv2d/pack_mve.h"
+#include "runtime/fixed.h"
 #include "runtime/kernel.h"
 
 namespace corten {
@@ -40,13 +41,51 @@ void gather_patches(const ConvParams& p, const int8_t* stage, int32_t row, int32
   }
 }
 
-void patched_row(const ConvParams& p, const MveLayer& layer, const int8_t* stage, int32_t row, int8_t* patches, int8_t* out) {
+// mve_pixels or the slower any_pixels.
+using PixelsFn = void (*)(const MveLayer& layer, const int8_t* x, int32_t step, int32_t count, int8_t* out);
+
+void patched_row(const ConvParams& p, const MveLayer& layer, PixelsFn run, const int8_t* stage, int32_t row, int8_t* patches,
+                 int8_t* out) {
   const int32_t pitch = int32_t(layer.vectors) * 16, batch = layer.vectors <= 4 ? kMvePatches : 2;
   for (int32_t ox = 0; ox < p.out_w; ox += batch) {
     const int32_t pixels = p.out_w - ox < batch ? p.out_w - ox : batch;
     gather_patches(p, stage + ox * p.stride_w * p.in_c, row, pixels, patches, pitch);
-    mve_pixels(layer, patches, pitch, pixels, out + ox * p.out_c);
+    run(layer, patches, pitch, pixels, out + ox * p.out_c);
   }
+}
+
+// What mve_pixels does, for scales of a half and more too.
+void any_pixels(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
+  for (; count > 0; count--, x += step)
+    for (int32_t o = 0; o < l.out_c; o++) {
+      const int32_t* table = l.tables + o / 4 * 12 + o % 4;
+      const int8_t* w = l.weights + conv_quads_at(l.vectors, uint32_t(o), 0);
+      int32_t acc = table[0];
+      for (uint32_t v = 0; v < l.vectors; v++) acc = vmladavaq_s8(acc, vld1q_s8(x + v * 16), vld1q_s8(w + v * 32));
+      *out++ = to_int8(requantise(acc, table[4], clamp(-clamp(table[8], -31, 31), -30, 31)), l.out_zero, -128, 127);
+    }
+}
+
+void general(const KernelArgs* a, PixelsFn run) {
+  const ConvParams p = conv_turned(*static_cast<const ConvParams*>(a->params));
+  const MveLayer layer = layer_of(a, p);
+  const int8_t* image = static_cast<const int8_t*>(a->operand[0]);
+  int8_t *const all = static_cast<int8_t*>(a->operand[1]), *stage = static_cast<int8_t*>(a->scratch), *out = all;
+  const bool band = conv_mve_band(p);
+  const MveColumns columns = mve_columns(p);
+  const int32_t bytes = columns.count * p.k_h * p.in_c, row = columns.count * p.in_c;
+  mve_fill(stage, p.in_zero, bytes);
+  for (int32_t n = 0; n < p.n; n++, image += p.in_h * p.in_w * p.in_c)
+    for (int32_t oy = 0; oy < p.out_h; oy++, out += p.out_w * p.out_c) {
+      for (int32_t r = 0; r < p.k_h; r++)
+        mve_gather_row(p, columns, image, oy * p.stride_h - p.pad_t + r * p.dil_h, p.in_c, stage + r * (band ? p.in_c : row),
+                       band ? p.k_h * p.in_c : p.in_c);
+      if (band)
+        run(layer, stage, p.stride_w * p.k_h * p.in_c, p.out_w, out);
+      else
+        patched_row(p, layer, run, stage, row, stage + ((bytes + 31) & ~15), out);
+    }
+  mve_clamp(all, p.n * p.out_h * p.out_w * p.out_c, p.lo, p.hi);
 }
 
 }  // namespace
@@ -70,31 +109,15 @@ extern "C" bool conv2d_s8_mve_point_check(const CheckArgs* a) {
   return conv_check(a, conv_quads_weights, conv_quads_tables, 0) && conv_mve_point_takes(conv_params(a));
 }
 
-extern "C" void conv2d_s8_mve(const KernelArgs* a) {
-  const ConvParams p = conv_turned(*static_cast<const ConvParams*>(a->params));
-  const MveLayer layer = layer_of(a, p);
-  const int8_t* image = static_cast<const int8_t*>(a->operand[0]);
-  int8_t *const all = static_cast<int8_t*>(a->operand[1]), *stage = static_cast<int8_t*>(a->scratch), *out = all;
-  const bool band = conv_mve_band(p);
-  const MveColumns columns = mve_columns(p);
-  const int32_t bytes = columns.count * p.k_h * p.in_c, row = columns.count * p.in_c;
-  mve_fill(stage, p.in_zero, bytes);
-  for (int32_t n = 0; n < p.n; n++, image += p.in_h * p.in_w * p.in_c)
-    for (int32_t oy = 0; oy < p.out_h; oy++, out += p.out_w * p.out_c) {
-      for (int32_t r = 0; r < p.k_h; r++)
-        mve_gather_row(p, columns, image, oy * p.stride_h - p.pad_t + r * p.dil_h, p.in_c, stage + r * (band ? p.in_c : row),
-                       band ? p.k_h * p.in_c : p.in_c);
-      if (band)
-        mve_pixels(layer, stage, p.stride_w * p.k_h * p.in_c, p.out_w, out);
-      else
-        patched_row(p, layer, stage, row, stage + ((bytes + 31) & ~15), out);
-    }
-  mve_clamp(all, p.n * p.out_h * p.out_w * p.out_c, p.lo, p.hi);
-}
+extern "C" void conv2d_s8_mve(const KernelArgs* a) { general(a, mve_pixels); }
 
 extern "C" bool conv2d_s8_mve_check(const CheckArgs* a) {
   return conv_check(a, conv_quads_weights, conv_quads_tables, 0) && conv_params(a).groups == 1 &&
          a->scratch_bytes >= conv_mve_scratch(conv_params(a));
 }
+
+extern "C" void conv2d_s8_mve_any(const KernelArgs* a) { general(a, any_pixels); }
+
+extern "C" bool conv2d_s8_mve_any_check(const CheckArgs* a) { return conv2d_s8_mve_check(a); }
 
 }  // namespace corten

@@ -84,4 +84,12 @@ extern "C" bool conv2d_s8_mve_depthwise_check(const CheckArgs* a) {
   return conv_lanes_check(a) && !conv_mve_is_3x3(conv_params(a));
 }
 
+extern "C" void conv2d_s8_mve_any(const KernelArgs* a) { for_outputs(a, quads_output); }
+extern "C" bool conv2d_s8_mve_any_check(const CheckArgs* a) { return conv2d_s8_mve_check(a); }
+
+extern "C" void conv2d_s8_mve_depthwise_wide(const KernelArgs* a) { for_outputs(a, lanes_output); }
+extern "C" bool conv2d_s8_mve_depthwise_wide_check(const CheckArgs* a) {
+  return conv_lanes_check(a) && a->scratch_bytes >= conv_lanes_wide_scratch(conv_params(a));
+}
+
 }  // namespace corten

@@ -49,12 +49,15 @@ inline constexpr ConvPacking conv_lanes = {conv_lanes_weights, conv_lanes_tables
 
 // Scratch: the input of one output row and one block. 3x3: three rows that take turns, of 16 bytes (two pixels: 8) for each
 // column; otherwise column by column, each with its k_h rows.
-constexpr uint32_t conv_lanes_scratch_turned(const ConvParams& turned) {
+constexpr uint32_t conv_lanes_scratch_turned(const ConvParams& turned, uint32_t column) {
   const uint64_t columns = (uint64_t(turned.out_w) - 1) * turned.stride_w + turned.k_w + turned.stride_w;  // one too many is read
-  const uint64_t bytes = columns * turned.k_h * (conv_mve_two_pixels(turned) ? 8 : 16) + 16;
+  const uint64_t bytes = columns * turned.k_h * column + 16;
   return bytes > 0xffffffff ? 0xffffffff : uint32_t(bytes);
 }
-constexpr uint32_t conv_lanes_scratch(const ConvParams& p) { return conv_lanes_scratch_turned(conv_turned(p)); }
+constexpr uint32_t conv_lanes_scratch(const ConvParams& p) {
+  return conv_lanes_scratch_turned(conv_turned(p), conv_mve_two_pixels(p) ? 8 : 16);
+}
+constexpr uint32_t conv_lanes_wide_scratch(const ConvParams& p) { return conv_lanes_scratch_turned(conv_turned(p), 16); }
 
 // Common to the depthwise rows.
 inline bool conv_lanes_check(const CheckArgs* a) {

@@ -1,6 +1,7 @@
 // linear on MVE: four outputs at a time.
 #include "runtime/mve.h"
 #include "ops/linear/pack_mve.h"
+#include "runtime/fixed.h"
 #include "runtime/kernel.h"
 
 namespace corten {
@@ -58,17 +59,34 @@ __attribute__((noinline)) void one_row(const int8_t* x, uint32_t in, const int8_
       : "q0", "q1", "q2", "q3", "q4", "lr", "cc", "memory");
 }
 
-}  // namespace
+// The same for scales of a half and more too.
+void any_row(const int8_t* x, uint32_t in, const int8_t* weights, const int32_t* tables, int8_t* out, int32_t n, int32_t zero) {
+  for (uint32_t o = 0; o < uint32_t(n); o++) {
+    const int32_t* table = tables + o / 4 * 12 + o % 4;
+    const int8_t* w = weights + linear_quads_at((in + 15) / 16, o, 0);
+    int32_t acc = table[0];
+    for (uint32_t i = 0; i < in; i += 16, w += 64) acc = vmladavaq_s8(acc, vld1q_z_s8(x + i, vctp8q(in - i)), vld1q_s8(w));
+    out[o] = to_int8(requantise(acc, table[4], clamp(-clamp(table[8], -31, 31), -30, 31)), zero, -128, 127);
+  }
+}
 
-extern "C" void linear_s8_mve(const KernelArgs* a) {
+using RowFn = void (*)(const int8_t* x, uint32_t in, const int8_t* w, const int32_t* t, int8_t* out, int32_t n, int32_t zero);
+
+void all_rows(const KernelArgs* a, RowFn row) {
   const LinearParams& p = *static_cast<const LinearParams*>(a->params);
   const int8_t* x = static_cast<const int8_t*>(a->operand[0]);
   int8_t* const y = static_cast<int8_t*>(a->operand[1]);
   for (uint32_t r = 0; r < p.rows; r++, x += p.in)
-    one_row(x, p.in, at<int8_t>(a, p.weights), at<int32_t>(a, p.tables), y + r * p.out, int32_t(p.out), p.out_zero);
+    row(x, p.in, at<int8_t>(a, p.weights), at<int32_t>(a, p.tables), y + r * p.out, int32_t(p.out), p.out_zero);
   mve_clamp(y, int32_t(p.rows * p.out), p.lo, p.hi);
 }
 
+}  // namespace
+
+extern "C" void linear_s8_mve(const KernelArgs* a) { all_rows(a, one_row); }
 extern "C" bool linear_s8_mve_check(const CheckArgs* a) { return linear_check(a, linear_quads_weights, linear_quads_tables, 0); }
+
+extern "C" void linear_s8_mve_any(const KernelArgs* a) { all_rows(a, any_row); }
+extern "C" bool linear_s8_mve_any_check(const CheckArgs* a) { return linear_s8_mve_check(a); }
 
 }  // namespace corten

@@ -20,4 +20,7 @@ extern "C" void linear_s8_mve(const KernelArgs* a) {
 
 extern "C" bool linear_s8_mve_check(const CheckArgs* a) { return linear_check(a, linear_quads_weights, linear_quads_tables, 0); }
 
+extern "C" void linear_s8_mve_any(const KernelArgs* a) { linear_s8_mve(a); }
+extern "C" bool linear_s8_mve_any_check(const CheckArgs* a) { return linear_s8_mve_check(a); }
+
 }  // namespace corten
