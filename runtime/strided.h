@@ -1,7 +1,8 @@
 // Extents and strides: their checks, and the strided copy that permuting, slicing, flipping and expanding all are.
 #pragma once
 #include <stdint.h>
-#include <string.h>
+
+#include "runtime/copy.h"
 
 namespace corten {
 
@@ -51,7 +52,7 @@ inline uint8_t* strided_run(const uint8_t* from, uint8_t* to, uint32_t count, in
     return to;
   }
   for (;; from += stride) {
-    memcpy(to, from, block);
+    copy_bytes(to, from, block);
     to += block;
     if (--count == 0) return to;
   }

@@ -10,6 +10,7 @@ enum class Tier : uint8_t { scalar = 0, dsp = 1, mve = 2 };
 // portable twins (ops/*/mve_twin.cc) that read the same packed bytes.
 #if defined(__ARM_FEATURE_MVE)
 inline constexpr Tier kTier = Tier::mve;
+#define CORTEN_MVE 1
 #elif defined(__ARM_FEATURE_DSP)
 inline constexpr Tier kTier = Tier::dsp;
 #elif defined(__arm__)

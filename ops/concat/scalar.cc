@@ -1,7 +1,6 @@
 // concat, any core: the row that takes everything.
-#include <string.h>
-
 #include "ops/concat/reference.h"
+#include "runtime/copy.h"
 
 namespace corten {
 
@@ -10,7 +9,7 @@ extern "C" void concat_s8_scalar(const KernelArgs* a) {
   uint8_t* y = static_cast<uint8_t*>(a->operand[p.inputs]);
   for (uint32_t o = 0; o < p.outer; o++)
     for (uint32_t k = 0; k < p.inputs; k++) {
-      memcpy(y, static_cast<const uint8_t*>(a->operand[k]) + o * p.inner[k], p.inner[k]);
+      copy_bytes(y, static_cast<const uint8_t*>(a->operand[k]) + o * p.inner[k], p.inner[k]);
       y += p.inner[k];
     }
 }

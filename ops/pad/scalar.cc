@@ -1,5 +1,8 @@
 // pad, any core: the row that takes everything.
+#include <string.h>
+
 #include "ops/pad/reference.h"
+#include "runtime/copy.h"
 
 namespace corten {
 
@@ -14,7 +17,7 @@ static void pad_row(const PadParams& p, const int8_t* row, int8_t* y) {
   } else {
     for (; o < inside; o++) y[o] = row[pad_source(p.mode, o - before, n)];
   }
-  if (inside < end) memcpy(y + inside, row + (inside - before), size_t(end - inside));
+  if (inside < end) copy_bytes(y + inside, row + (inside - before), uint32_t(end - inside));
   o = inside < end ? end : inside;
   if (p.mode == kPadConstant) {
     memset(y + o, p.value, size_t(out - o));

@@ -1,7 +1,5 @@
 // quantize and dequantize (float32 on one side). Every row must equal this, bit for bit.
 #pragma once
-#include <string.h>
-
 #include "ops/quantize/params.h"
 #include "runtime/fixed.h"
 #include "runtime/kernel.h"
@@ -16,7 +14,7 @@ inline int8_t quantize_one(const QuantizeParams& p, float x) {
   t = t < -512.0f ? -512.0f : t > 512.0f ? 512.0f : t;
   t += 12582912.0f;
   int32_t bits;
-  memcpy(&bits, &t, sizeof bits);
+  __builtin_memcpy(&bits, &t, sizeof bits);  // -ffreestanding turns a plain memcpy into a call
   return int8_t(clamp(bits - 0x4B400000 + p.zero, p.lo, p.hi));
 }
 inline float dequantize_one(const QuantizeParams& p, int8_t x) { return float(x - p.zero) * p.factor; }

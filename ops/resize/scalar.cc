@@ -1,12 +1,11 @@
 // resize, any core: the row that takes everything.
-#include <string.h>
-
 #include "ops/resize/reference.h"
+#include "runtime/copy.h"
 
 namespace corten {
 
 static int8_t* resize_row(const ResizeParams& p, const int8_t* row, int8_t* y) {
-  for (uint32_t j = 0; j < p.out_w; j++, y += p.c) memcpy(y, row + resize_index(p.columns, j, p.in_w) * p.c, p.c);
+  for (uint32_t j = 0; j < p.out_w; j++, y += p.c) copy_bytes(y, row + resize_index(p.columns, j, p.in_w) * p.c, p.c);
   return y;
 }
 
@@ -20,7 +19,7 @@ extern "C" void resize_s8_scalar(const KernelArgs* k) {
     for (uint32_t i = 0; i < p.out_h; i++) {
       const uint32_t row = resize_index(p.rows, i, p.in_h);
       if (row == last) {  // the row above, again
-        memcpy(y, y - out_row, out_row);
+        copy_bytes(y, y - out_row, out_row);
         y += out_row;
       } else {
         y = resize_row(p, x + row * in_row, y);
