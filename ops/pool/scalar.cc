@@ -1,21 +1,33 @@
 // pool, any core: the rows that take everything.
 #include "ops/pool/loops.h"
 #include "ops/pool/reference.h"
+#include "runtime/copy.h"
 
 namespace corten {
 namespace {
 
-// Pixels apart from the loop over them, which would take their registers.
+// y = max(x, y), channel by channel.
+void keep_larger(const int8_t* x, int8_t* y, int32_t n) {
+  x += n, y += n;
+  for (int32_t i = -n; i < 0; i++)
+    if (x[i] > y[i]) y[i] = x[i];
+}
+
+// Pixels apart from the loop over them, which would take their registers. Tap by tap, so that the inner loop is the long one.
 __attribute__((noinline)) void max_pixel(const PoolParams& p, const PoolWindow& w, int8_t* y) {
-  for (int32_t c = 0; c < p.c; c++) {
-    int32_t most = -128;
-    const int8_t* row = w.x + c;
-    for (int32_t i = 0; i < w.rows; i++, row += w.row_step) {
-      const int8_t* tap = row;
-      for (int32_t j = w.columns; j > 0; j--, tap += w.column_step) most = *tap > most ? *tap : most;
-    }
-    y[c] = int8_t(clamp(most, p.lo, p.hi));
+  const int32_t channels = p.c;
+  if (w.rows > 0) {
+    copy_bytes(y, w.x, uint32_t(channels));
+  } else {
+    for (int32_t c = 0; c < channels; c++) y[c] = -128;
   }
+  const int8_t* row = w.x;
+  for (int32_t i = 0; i < w.rows; i++, row += w.row_step) {
+    const int8_t* tap = row;
+    for (int32_t j = w.columns; j > 0; j--, tap += w.column_step) keep_larger(tap, y, channels);
+  }
+  if (p.lo == -128 && p.hi == 127) return;
+  for (int32_t c = 0; c < channels; c++) y[c] = int8_t(clamp(y[c], p.lo, p.hi));
 }
 
 int32_t window_sum(const PoolWindow& w, int32_t c) {
