@@ -17,4 +17,6 @@ struct SoftmaxParams {
 };
 static_assert(sizeof(SoftmaxParams) == 32, "part of the image format");
 
+constexpr bool softmax_fits_mve(const SoftmaxParams& p) { return p.inner == 1 && p.log == 0; }
+
 }  // namespace corten

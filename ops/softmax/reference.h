@@ -46,10 +46,17 @@ inline SoftmaxFactor softmax_factor(const SoftmaxParams& p, uint64_t sum) {
   return {uint32_t(uint64_t(reciprocal) * uint32_t(p.scale.mult) >> 32), 94 + p.scale.shift - s.zeros};
 }
 
+// y = round(e * factor / 2^shift) + out_zero. The product is below 2^63, so from shift 33 on its high word is enough.
 inline int8_t softmax_one(const SoftmaxParams& p, SoftmaxFactor f, uint32_t e) {
   if (f.shift > 63) return to_int8(0, p.out_zero, p.lo, p.hi);  // below a quarter of a step
-  const uint64_t v = (uint64_t(e) * f.factor + (uint64_t(1) << (f.shift - 1))) >> f.shift;
-  return to_int8(v > 511 ? 511 : int32_t(v), p.out_zero, p.lo, p.hi);
+  const uint64_t product = uint64_t(e) * f.factor;
+  const uint32_t most = 511;  // beyond any clamp
+  if (f.shift >= 33) {
+    const uint32_t v = (uint32_t(product >> 32) + (1u << (f.shift - 33))) >> (f.shift - 32);
+    return to_int8(int32_t(v < most ? v : most), p.out_zero, p.lo, p.hi);
+  }
+  const uint64_t v = (product + (uint64_t(1) << (f.shift - 1))) >> f.shift;
+  return to_int8(int32_t(v < most ? v : most), p.out_zero, p.lo, p.hi);
 }
 
 // log2(sum / 2^31) in 1/2^24, rounded down: the fraction bit by bit, each squaring doubles the logarithm.
