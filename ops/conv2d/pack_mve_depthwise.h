@@ -65,4 +65,13 @@ inline bool conv_lanes_check(const CheckArgs* a) {
          a->scratch_bytes >= conv_lanes_scratch(conv_params(a));
 }
 
+// May the output lie where the input does, with the MVE row that comes first for these params? A depthwise row has an input row in
+// scratch before it writes there; 1x1 has a pixel in registers.
+constexpr bool conv_mve_in_place(const ConvParams& p) {
+  const ConvParams q = conv_turned(p);
+  const bool smaller = p.out_h <= p.in_h && p.out_w <= p.in_w;
+  if (conv_mve_depthwise_usable(p)) return smaller && (conv_mve_is_3x3(p) ? p.pad_t <= 2 : q.k_h == 1 && q.pad_t == 0);
+  return p.flags & kConvShiftsPositive && conv_mve_point_takes(p) && p.in_c > 16 && p.in_c <= 64 && p.out_c <= p.in_c;
+}
+
 }  // namespace corten

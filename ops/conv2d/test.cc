@@ -58,7 +58,8 @@ static void fill_source(ConvParams& p, const Case& c) {
   p.flags |= conv_dsp_facts(p, {g_weights, g_bias, g_mult, g_shift});
 }
 
-static void run_row(const char* name, KernelFn run, CheckFn check, ConvParams p, int32_t scratch, const ConvPacking& packing, long row) {
+static void run_row(const char* name, KernelFn run, CheckFn check, ConvParams p, int32_t scratch, const ConvPacking& packing, long row,
+                    bool in_place) {
   const ConvSource source = {g_weights, g_bias, g_mult, g_shift};
   const int32_t in = p.n * p.in_h * p.in_w * p.in_c, out = p.n * p.out_h * p.out_w * p.out_c;
   p.weights = 64, p.weights_bytes = packing.weights_bytes(p);
@@ -73,8 +74,9 @@ static void run_row(const char* name, KernelFn run, CheckFn check, ConvParams p,
   if (!expect(check(&ca), name, row, "its check refuses it")) return;
   ca.image_bytes--;
   expect(!check(&ca), name, row, "its check accepts an image one byte short");
-  g_got.arm(out), g_scratch.arm(scratch);
-  void* operands[] = {g_in.data(), g_got.data()};
+  g_got.arm(in_place ? in : out), g_scratch.arm(scratch);
+  if (in_place) memcpy(g_got.data(), g_in.data(), in);
+  void* operands[] = {in_place ? g_got.data() : g_in.data(), g_got.data()};
   const KernelArgs ka = {&p, g_image, operands, g_scratch.data()};
   run(&ka);
   expect(g_got.intact(), name, row, "wrote outside its output");
@@ -91,8 +93,13 @@ int main() {
     fill_source(p, c);
     fill(g_in.s8(), in, row % 3 == 2 ? -20 : -128, 127);
     conv2d_reference(p, {g_weights, g_bias, g_mult, g_shift}, g_in.s8(), g_want.s8());
-#define KERNEL(tier, fn, usable, scratch, packing) \
-  if (Tier::tier <= kTier && (usable)) run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row);
+    bool in_place = kTier == Tier::mve && conv_mve_in_place(p);  // tried with the first row that is usable
+#define KERNEL(tier, fn, usable, scratch, packing)                                                     \
+  if (Tier::tier <= kTier && (usable)) {                                                               \
+    run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row, false);                            \
+    if (in_place) run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row, true);               \
+    in_place = false;                                                                                  \
+  }
 #include "ops/conv2d/kernels.def"
 #undef KERNEL
   }
