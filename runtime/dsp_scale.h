@@ -7,6 +7,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "runtime/fixed.h"
 #include "runtime/simd.h"
 
 namespace corten {
@@ -29,21 +30,65 @@ inline Reach reach_of(const int8_t* weights, int32_t n, int32_t bias) {
   }
   return r;
 }
-// Does every input requantise to 0?
-inline bool always_zero(const Reach& r, int32_t mult, int32_t shift) {
-  if (r.lo < INT32_MIN || r.hi > INT32_MAX) return mult == 0;
-  const int64_t half = int64_t(1) << (30 + shift);
-  return r.lo * mult >= -half && r.hi * mult < half;
+// A channel's bias and scale as fixed.h has them.
+struct ChannelScale {
+  int32_t bias, mult, shift;
+};
+
+// A channel whose output is `value` whatever its input: a scale and a bias that give it within the form's limits.
+inline bool fit_constant(const Reach& r, int32_t value, ChannelScale* c) {
+  if (value == 0) return *c = {0, 0, 2}, true;
+  const int64_t limit = 1 << 23, spread = r.hi - r.lo;
+  c->mult = 1 << 30, c->shift = 2;  // one output step is 2^(shift + 1)
+  while (c->shift < 16 && spread >= int64_t(7) << (c->shift - 2)) c->shift++;
+  const int64_t moved = int64_t(value) * (int64_t(2) << c->shift) - (r.lo + r.hi) / 2, lo = r.lo + moved, hi = r.hi + moved;
+  if (lo <= -limit || hi >= limit) return false;
+  c->bias = int32_t(c->bias + moved);
+  return requantise(int32_t(lo), c->mult, c->shift) == value && requantise(int32_t(hi), c->mult, c->shift) == value;
 }
-// Is the 8-byte form exact for this channel, as it stands and scaled by 256?
-inline bool dsp_scale_exact(const Reach& r, int32_t mult, int32_t shift) {
+// The least accumulator in (lo, hi] that gives at least `value`, which hi gives and lo does not.
+inline int32_t least_accumulator(int32_t value, int32_t lo, int32_t hi, const ChannelScale& c) {
+  while (hi - lo > 1) {
+    const int32_t middle = lo + (hi - lo) / 2;
+    (requantise(middle, c.mult, c.shift) >= value ? hi : lo) = middle;
+  }
+  return hi;
+}
+// A shift of more than 16: the same steps at the same accumulators, if one of two neighbouring multipliers has them.
+inline bool fit_shift(const Reach& r, ChannelScale* c) {
+  const ChannelScale from = *c;
+  const int32_t lo = int32_t(r.lo), hi = int32_t(r.hi);
+  const int32_t first = requantise(lo, from.mult, from.shift), last = requantise(hi, from.mult, from.shift);
+  for (int32_t up = 0; up < 2; up++) {
+    *c = {from.bias, (from.mult >> (from.shift - 16)) + up, 16};
+    bool same = requantise(lo, c->mult, 16) == first && requantise(hi, c->mult, 16) == last;
+    for (int32_t k = first + 1; same && k <= last; k++) {
+      const int32_t at = least_accumulator(k, lo, hi, from);
+      same = requantise(at, c->mult, 16) == k && requantise(at - 1, c->mult, 16) == k - 1;
+    }
+    if (same) return true;
+  }
+  return false;
+}
+// Brings a channel into the form: shift in [2, 16] and |accumulator| < 2^23, so that it is exact as it stands and times 256.
+inline bool dsp_fit(const Reach& r, ChannelScale* c) {
+  if (r.lo < INT32_MIN || r.hi > INT32_MAX) return c->mult == 0 && fit_constant(r, 0, c);
   const int32_t limit = 1 << 23;
-  return always_zero(r, mult, shift) || (shift >= 2 && shift <= 16 && r.lo > -limit && r.hi < limit);
+  const int32_t lo = clamp(requantise(int32_t(r.lo), c->mult, c->shift), -256, 255);  // beyond, int8 saturates for every zero point
+  const int32_t hi = clamp(requantise(int32_t(r.hi), c->mult, c->shift), -256, 255);
+  if (lo == hi) return fit_constant(r, lo, c);
+  if (c->shift < 2 || r.lo <= -limit || r.hi >= limit) return false;
+  return c->shift <= 16 || fit_shift(r, c);
+}
+inline bool dsp_scale_exact(const Reach& r, int32_t bias, int32_t mult, int32_t shift) {
+  ChannelScale c = {bias, mult, shift};
+  return dsp_fit(r, &c);
 }
 inline DspScale dsp_scale(const Reach& r, int32_t bias, int32_t mult, int32_t shift, bool times256) {
-  if (always_zero(r, mult, shift)) return {0, 0};
-  const int32_t e = shift - 1 + (times256 ? 8 : 0);
-  return {int32_t(uint32_t(bias) << 8 | uint32_t(e - 1)), mult};
+  ChannelScale c = {bias, mult, shift};
+  if (!dsp_fit(r, &c)) return {0, 0};  // the row is not for this channel
+  const int32_t e = c.shift - 1 + (times256 ? 8 : 0);
+  return {int32_t(uint32_t(c.bias) << 8 | uint32_t(e - 1)), c.mult};
 }
 
 inline int32_t dsp_bias(int32_t word) { return word >> 8; }

@@ -12,7 +12,7 @@ inline uint32_t conv_dsp_facts(const ConvParams& p, const ConvSource& s) {
     const int8_t* w = s.weights + o * taps;
     for (int32_t k = 0; k < taps; k++)
       if (w[k] == -128) return 0;
-    if (!dsp_scale_exact(reach_of(w, taps, s.bias[o]), s.mult[o], s.shift[o])) return 0;
+    if (!dsp_scale_exact(reach_of(w, taps, s.bias[o]), s.bias[o], s.mult[o], s.shift[o])) return 0;
   }
   return kConvDspExact;
 }

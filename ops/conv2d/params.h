@@ -24,7 +24,7 @@ inline constexpr uint32_t kConvShiftsPositive = 1;  // every channel's shift is 
 inline constexpr uint32_t kConvAcc30 = 2;           // |accumulator| < 2^30 for every possible input, so acc << 1 fits
 inline constexpr uint32_t kConvTap127 = 4;          // every |weight| <= 127
 inline constexpr uint32_t kConvOutZeroIsLo = 8;     // out_zero == lo (a fused ReLU)
-inline constexpr uint32_t kConvDspExact = 16;       // no weight is -128; a channel is always 0 or has shift in [2,16], |acc| < 2^23
+inline constexpr uint32_t kConvDspExact = 16;       // no weight is -128, and runtime/dsp_scale.h holds every channel exactly
 
 constexpr int32_t conv_group_in(const ConvParams& p) { return p.in_c / p.groups; }
 constexpr int32_t conv_group_out(const ConvParams& p) { return p.out_c / p.groups; }

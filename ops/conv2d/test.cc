@@ -49,6 +49,10 @@ static void fill_source(ConvParams& p, const Case& c) {
     g_bias[o] = random_in(-3000, 3000) - p.in_zero * sum;
     g_mult[o] = random_in(1 << 30, 0x7fffffff), g_shift[o] = c.shift + o % 3;
     if (o % 11 == 10) g_mult[o] = o % 2, g_shift[o] = 31;  // a dead channel
+    if (o % 13 == 6) {  // a channel without weights: its output is a constant
+      memset(g_weights + o * taps, 0, size_t(taps));
+      magnitude = 0, g_bias[o] = random_in(-(1 << 29), 1 << 29), g_shift[o] = 23 + o % 3;
+    }
     positive = positive && g_shift[o] >= 1;
     const int64_t reach = int64_t(magnitude) * 128 + (g_bias[o] < 0 ? -int64_t(g_bias[o]) : g_bias[o]);
     most = reach > most ? reach : most;

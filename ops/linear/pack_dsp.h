@@ -11,7 +11,7 @@ inline uint32_t linear_dsp_facts(const LinearParams& p, const LinearSource& s) {
     const int8_t* w = s.weights + o * p.in;
     for (uint32_t k = 0; k < p.in; k++)
       if (w[k] == -128) return 0;
-    if (!dsp_scale_exact(reach_of(w, int32_t(p.in), s.bias[o]), s.mult[o], s.shift[o])) return 0;
+    if (!dsp_scale_exact(reach_of(w, int32_t(p.in), s.bias[o]), s.bias[o], s.mult[o], s.shift[o])) return 0;
   }
   return kLinearDspExact;
 }

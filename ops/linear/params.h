@@ -18,7 +18,7 @@ static_assert(sizeof(LinearParams) == 36, "part of the image format");
 inline constexpr uint32_t kLinearShiftsPositive = 1;  // every channel's shift is >= 1
 inline constexpr uint32_t kLinearAcc30 = 2;           // |accumulator| < 2^30 for every possible input, so acc << 1 fits
 inline constexpr uint32_t kLinearPerTensor = 4;       // mult and shift are the same for all outputs
-inline constexpr uint32_t kLinearDspExact = 8;        // no weight is -128; an output is always 0 or has shift in [2,16], |acc| < 2^23
+inline constexpr uint32_t kLinearDspExact = 8;        // no weight is -128, and runtime/dsp_scale.h holds every output exactly
 
 // The unpacked form every packing starts from.
 struct LinearSource {
