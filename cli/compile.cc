@@ -21,7 +21,7 @@ struct Options {
   bool float_io = false, keep_inputs = false, json = false;
 };
 
-const std::vector<std::string> kPasses = {"import", "legalize", "fuse", "quantize", "float_io", "layout"};
+const std::vector<std::string> kPasses = {"import", "legalize", "fuse", "quantize", "prune", "float_io", "layout"};
 
 void progress_bar(int64_t done, int64_t all) {
   static int64_t shown = -1;
@@ -78,7 +78,7 @@ void add_compile(CLI::App& app) {
   c->add_option("-o,--output", o->output, "folder to write (default: build/MODEL)");
   c->add_option("--observer", o->observer, "how ranges are chosen: minmax, mse, or auto (lower output error)")
       ->check(CLI::IsMember({"auto", "minmax", "mse"}))->capture_default_str();
-  c->add_option("--dump", o->dump, "print the graph after a pass: import legalize fuse quantize float_io layout")->check(CLI::IsMember(kPasses));
+  c->add_option("--dump", o->dump, "print the graph after a pass: import legalize fuse quantize prune float_io layout")->check(CLI::IsMember(kPasses));
   c->add_flag("--float-io", o->float_io, "inputs and outputs are float32 on the core");
   c->add_flag("--keep-inputs", o->keep_inputs, "inputs keep their bytes during inference");
   c->add_flag("--json", o->json, "print the report as JSON");

@@ -34,6 +34,9 @@ struct Calibration {
 // The scales of every value: given ones kept, others from the calibration; constants quantised.
 void quantize(Graph&, const Calibration*, Observer);
 
+// Channels whose value does not depend on the input are left out, exactly.
+void prune(Graph&);
+
 // Channels-last order for the whole program; transposes pushed out of the way, at best into the inputs and outputs.
 void layout(Graph&);
 

@@ -44,6 +44,7 @@ struct Back {
 Back lower(Graph g, const Calibration* calibration, Observer observer, const Target& target, const CompileOptions& o, bool dump) {
   const AfterPass after = dump ? o.after_pass : AfterPass{};
   run_pass("quantize", g, after, [&](Graph& q) { quantize(q, calibration, observer); });
+  run_pass("prune", g, after, prune);
   if (o.plan.float_io) run_pass("float_io", g, after, float_io);
   run_pass("layout", g, after, layout);
   Back b;

@@ -119,6 +119,16 @@ struct Affine { std::vector<float> scale, shift; };            // y = x * scale[
 struct Unary { std::vector<std::string> fns; std::vector<double> args; };  // stages in order, two args each; see ops/lut/op.cc
 struct Padding { std::vector<int64_t> before, after; };        // zeros, per dim
 
+// What int8 values a channel can take, whatever the program's input.
+struct Interval {
+  int lo = -128, hi = 127;
+  bool constant() const { return lo == hi; }
+};
+using ChannelBounds = std::vector<Interval>;  // one per channel: dim 1 of PyTorch's order
+
+// How a node's output channels come from those of operand 0. none: do not touch them.
+enum class ChannelRole { none, dense, each_alone };
+
 struct Op {
   std::string_view name;
   std::span<const Claim> claims;
@@ -149,6 +159,15 @@ struct Op {
   bool (*absorb_clamp)(Graph&, Node&, Clamp) = nullptr;
   bool (*absorb_affine)(Graph&, Node&, const Affine&) = nullptr;
   bool (*absorb_padding)(Graph&, Node&, const Padding&) = nullptr;
+  // Channels that never change (compiler/prune.cc); quantised, in PyTorch's order. in: one per operand, null where nothing is known.
+  ChannelBounds (*bounds)(const Graph&, const Node&, std::span<const ChannelBounds* const> in) = nullptr;
+  ChannelRole (*channel_role)(const Graph&, const Node&) = nullptr;
+  // Keeps only these output channels (and, if each_alone, these of operand 0, whose shape has them already).
+  void (*keep_outputs)(Graph&, Node&, const std::vector<int>& keep) = nullptr;
+  // May channel c of operand 0 be left out, being `value` everywhere, with the bias taking its part?
+  bool (*can_fold)(const Graph&, const Node&, int channel, int value) = nullptr;
+  // Does so for all channels but those of `keep`; values[c] is that of channel c.
+  void (*fold_inputs)(Graph&, Node&, const std::vector<int>& keep, const std::vector<int>& values) = nullptr;
   // Operand 0's last dimension arrives in another order: element j is what element index[j] was. (flatten after a spatial map)
   bool (*absorb_order)(Graph&, Node&, const std::vector<int64_t>& index) = nullptr;
 };

@@ -25,4 +25,15 @@ struct WeightTables {
 };
 WeightTables weight_tables(const Graph&, const Node&, int64_t taps);
 
+// ---- channels that never change; weights are (out, in / groups, ...) int8 by now -------------------------------------------
+
+struct DenseShape {
+  int64_t groups = 1;
+  bool padded = false;  // some taps read the zero point in place of the input
+};
+ChannelBounds weight_bounds(const Graph&, const Node&, const ChannelBounds* in, DenseShape);
+void keep_weight_outputs(Graph&, Node&, const std::vector<int>& keep);
+// Input channels out of weights of one group; their constant values into the bias.
+void fold_weight_inputs(Graph&, Node&, const std::vector<int>& keep, const std::vector<int>& values);
+
 }  // namespace corten

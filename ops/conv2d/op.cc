@@ -190,7 +190,31 @@ bool absorb_padding(Graph& g, Node& n, const Padding& p) {
   return true;
 }
 
-void quantise_constants(Graph& g, Node& n) { quantise_weights(g, n); }
+// ---- channels that never change ---------------------------------------------------------------------------------------------
+
+bool is_padded(const Node& n) {
+  const auto pad = n.ints("pad");
+  return std::any_of(pad.begin(), pad.end(), [](int64_t p) { return p != 0; });
+}
+
+ChannelBounds bounds(const Graph& g, const Node& n, std::span<const ChannelBounds* const> in) {
+  return weight_bounds(g, n, in[0], {n.integer("groups", 1), is_padded(n)});
+}
+
+ChannelRole channel_role(const Graph& g, const Node& n) {
+  const int64_t groups = n.integer("groups", 1);
+  if (groups == 1) return ChannelRole::dense;
+  const Shape& w = g[n.in[1]].shape;
+  return w[0] == groups && w[1] == 1 ? ChannelRole::each_alone : ChannelRole::none;
+}
+
+void keep_outputs(Graph& g, Node& n, const std::vector<int>& keep) {
+  if (channel_role(g, n) == ChannelRole::each_alone) n.attrs["groups"] = int64_t(keep.size());
+  keep_weight_outputs(g, n, keep);
+}
+
+// With padding the border reads the zero point, so the constant has to be that.
+bool can_fold(const Graph& g, const Node& n, int, int value) { return !is_padded(n) || value == quant_of(g, n.in[0], n).zero[0]; }
 
 // ---- lowering -----------------------------------------------------------------------------------------------------------------
 
@@ -246,7 +270,7 @@ const Op op_conv2d = {
     .claims = kClaims,
     .infer = infer,
     .eval = eval,
-    .quantise_constants = quantise_constants,
+    .quantise_constants = quantise_weights,
     .lower = lower,
     .layout = LayoutRule::channels_last,
     .quant = QuantRule::observed,
@@ -254,6 +278,11 @@ const Op op_conv2d = {
     .absorb_clamp = absorb_clamp,
     .absorb_affine = absorb_affine,
     .absorb_padding = absorb_padding,
+    .bounds = bounds,
+    .channel_role = channel_role,
+    .keep_outputs = keep_outputs,
+    .can_fold = can_fold,
+    .fold_inputs = fold_weight_inputs,
 };
 
 }  // namespace corten

@@ -125,6 +125,17 @@ bool absorb_order(Graph& g, Node& n, const std::vector<int64_t>& index) {
   return true;
 }
 
+// Channels are dim 1, which is linear's last one at rank 2.
+ChannelRole channel_role(const Graph& g, const Node& n) {
+  return g[n.in[0]].shape.size() == 2 ? ChannelRole::dense : ChannelRole::none;
+}
+
+ChannelBounds bounds(const Graph& g, const Node& n, std::span<const ChannelBounds* const> in) {
+  return channel_role(g, n) == ChannelRole::dense ? weight_bounds(g, n, in[0], {}) : ChannelBounds{};
+}
+
+bool can_fold(const Graph&, const Node&, int, int) { return true; }
+
 Lowered lower(const LowerArgs& a) {
   const Shape &x = a.g[a.n.in[0]].shape, &w = a.g[a.n.in[1]].shape;
   LinearParams p = {};
@@ -167,6 +178,11 @@ const Op op_linear = {
     .kernels = kRows,
     .absorb_clamp = absorb_clamp,
     .absorb_affine = absorb_affine,
+    .bounds = bounds,
+    .channel_role = channel_role,
+    .keep_outputs = keep_weight_outputs,
+    .can_fold = can_fold,
+    .fold_inputs = fold_weight_inputs,
     .absorb_order = absorb_order,
 };
 

@@ -230,6 +230,29 @@ Lowered lower(const LowerArgs& a) {
   return step;
 }
 
+// ---- channels that never change ---------------------------------------------------------------------------------------------
+
+ChannelRole channel_role(const Graph&, const Node&) { return ChannelRole::each_alone; }
+void keep_outputs(Graph&, Node&, const std::vector<int>&) {}  // the shape says all
+
+ChannelBounds max_bounds(const Graph&, const Node& n, std::span<const ChannelBounds* const> in) { return in[0] && !has_clamp(n) ? *in[0] : ChannelBounds{}; }
+
+// The mean of a constant, where every window is whole: the kernels' own sum and rounding.
+ChannelBounds average_bounds(const Graph& g, const Node& n, std::span<const ChannelBounds* const> in) {
+  const auto is_zero = [](int64_t v) { return v == 0; };
+  const auto before = n.ints("pad_before"), after = n.ints("pad_after");
+  const bool whole = std::all_of(before.begin(), before.end(), is_zero) && std::all_of(after.begin(), after.end(), is_zero);
+  if (!in[0] || !whole || n.flag("adaptive") || n.integer("divisor") || has_clamp(n)) return {};
+  const Quant &x = quant_of(g, n.in[0], n), &y = quant_of(g, n.out[0], n);
+  int32_t area = 1;
+  for (int64_t k : n.ints("kernel")) area *= int32_t(k);
+  const Scale scale = pool_scale(x.scale[0], y.scale[0], area);
+  ChannelBounds out = *in[0];
+  for (Interval& v : out)
+    for (int* end : {&v.lo, &v.hi}) *end = to_int8(requantise(area * (*end - x.zero[0]), scale), y.zero[0], y.lo, y.hi);
+  return out;
+}
+
 }  // namespace
 
 extern const Op op_max_pool, op_avg_pool;
@@ -243,6 +266,9 @@ const Op op_max_pool = {
     .quant = QuantRule::same,
     .kernels = kRows,
     .absorb_clamp = absorb_clamp_attrs,
+    .bounds = max_bounds,
+    .channel_role = channel_role,
+    .keep_outputs = keep_outputs,
 };
 const Op op_avg_pool = {
     .name = "avg_pool",
@@ -254,6 +280,9 @@ const Op op_avg_pool = {
     .quant = QuantRule::observed,
     .kernels = kRows,
     .absorb_clamp = absorb_clamp_attrs,
+    .bounds = average_bounds,
+    .channel_role = channel_role,
+    .keep_outputs = keep_outputs,
 };
 
 }  // namespace corten

@@ -96,6 +96,23 @@ Lowered lower(const LowerArgs& a) {
   return {};
 }
 
+// (N, C, 1, ..) as (N, C) and the like: channels stay what they are.
+ChannelRole channel_role(const Graph& g, const Node& n) {
+  const Shape &in = g[n.in[0]].shape, out = n.ints("shape");
+  const bool same = in.size() >= 2 && out.size() >= 2 && in[0] == out[0] && in[1] == out[1] && elements(in) == in[0] * in[1];
+  return same ? ChannelRole::each_alone : ChannelRole::none;
+}
+
+ChannelBounds bounds(const Graph& g, const Node& n, std::span<const ChannelBounds* const> in) {
+  return in[0] && channel_role(g, n) == ChannelRole::each_alone ? *in[0] : ChannelBounds{};
+}
+
+void keep_outputs(Graph&, Node& n, const std::vector<int>& keep) {
+  std::vector<int64_t> shape = n.ints("shape");
+  shape[1] = int64_t(keep.size());
+  n.attrs["shape"] = shape;
+}
+
 }  // namespace
 
 extern const Op op_view;
@@ -109,6 +126,9 @@ const Op op_view = {
     .quant = QuantRule::same,
     .kernels = {},
     .alias = true,
+    .bounds = bounds,
+    .channel_role = channel_role,
+    .keep_outputs = keep_outputs,
 };
 
 }  // namespace corten
