@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "compiler/zip.h"
@@ -45,6 +46,9 @@ JsonDocument::JsonDocument(const std::vector<uint8_t>& text, std::string subject
   };
   try {
     j_ = nlohmann::json::parse(text.begin(), text.end(), shallow);
+  } catch (const nlohmann::json::parse_error& e) {
+    fail_file(subject_,
+              fmt::format("'{}' is not valid JSON (at byte {} of {})", name_, std::min(e.byte, text.size()), text.size()));
   } catch (const nlohmann::json::exception& e) {
     fail_file(subject_, fmt::format("'{}' is not valid JSON: {}", name_, e.what()));
   }

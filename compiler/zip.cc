@@ -27,9 +27,34 @@ std::string text_of(zip_error_t* error) {
 
 }  // namespace
 
+namespace {
+
+bool is_utf8(std::string_view s) {
+  for (size_t i = 0; i < s.size();) {
+    const auto c = static_cast<unsigned char>(s[i++]);
+    int follow = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : -1;
+    if (follow < 0) return false;
+    for (; follow > 0; follow--)
+      if (i == s.size() || (static_cast<unsigned char>(s[i++]) & 0xc0) != 0x80) return false;
+  }
+  return true;
+}
+
+// What a damaged file holds may get into a message; it shall not get to the terminal.
+std::string printable(std::string s) {
+  const bool utf8 = is_utf8(s);
+  for (char& c : s) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u < 32 || u == 127 || (u > 127 && !utf8)) c = '?';
+  }
+  return s;
+}
+
+}  // namespace
+
 void fail_file(std::string path, std::string message, std::string help) {
   Diag d;
-  d.message = std::move(message);
+  d.message = printable(std::move(message));
   d.help = std::move(help);
   d.subject = std::move(path);
   throw Error(std::move(d));

@@ -496,7 +496,7 @@ TEST_CASE("archives that are none, are cut short, or flipped") {
   CHECK(starts(refusal(m), "error: the archive holds 2 programs, 'net/models/model.json' and 'net/models/other.json' among them"));
   m = Model();
   m.files["models/model.json"] = "{\"graph_module\": ";
-  CHECK(starts(refusal(m), "error: 'net/models/model.json' is not valid JSON: "));
+  CHECK(starts(refusal(m), "error: 'net/models/model.json' is not valid JSON (at byte 17 of 17)"));
   m.files["models/model.json"] = std::string(100000, '[') + std::string(100000, ']');
   CHECK(starts(refusal(m), "error: 'net/models/model.json' is nested more than 100 deep"));
   m.files["models/model.json"] = "[1]";

@@ -249,7 +249,8 @@ def test_writing_through_a_view():
 
 
 def test_dynamic_shape():
-    program = torch.export.export(ChannelsLast().eval(), (torch.randn(2, 5, 6, 6),), dynamic_shapes={"x": {0: torch.export.Dim("n")}})
+    dynamic = {"x": {0: torch.export.Dim("n")}}
+    program = torch.export.export(ChannelsLast().eval(), (torch.randn(2, 5, 6, 6),), dynamic_shapes=dynamic)
     error = support.refused("inspect", save(program))
     assert re.search(r"dimension 0 of input 'x' is dynamic \(s\d+\)", error) and "export with static shapes" in error
 
