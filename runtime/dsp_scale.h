@@ -39,9 +39,14 @@ struct ChannelScale {
 inline bool fit_constant(const Reach& r, int32_t value, ChannelScale* c) {
   if (value == 0) return *c = {0, 0, 2}, true;
   const int64_t limit = 1 << 23, spread = r.hi - r.lo;
-  c->mult = 1 << 30, c->shift = 2;  // one output step is 2^(shift + 1)
-  while (c->shift < 16 && spread >= int64_t(7) << (c->shift - 2)) c->shift++;
-  const int64_t moved = int64_t(value) * (int64_t(2) << c->shift) - (r.lo + r.hi) / 2, lo = r.lo + moved, hi = r.hi + moved;
+  int64_t step = 8;  // accumulators to one step of the output: 2^(31 + shift) / mult
+  for (c->mult = 1 << 30, c->shift = 2; step < limit && spread >= step / 8 * 7; step *= 2) {
+    if (c->shift < 16)
+      c->shift++;
+    else
+      c->mult >>= 1;
+  }
+  const int64_t moved = value * step - (r.lo + r.hi) / 2, lo = r.lo + moved, hi = r.hi + moved;
   if (lo <= -limit || hi >= limit) return false;
   c->bias = int32_t(c->bias + moved);
   return requantise(int32_t(lo), c->mult, c->shift) == value && requantise(int32_t(hi), c->mult, c->shift) == value;

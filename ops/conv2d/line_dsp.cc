@@ -4,9 +4,9 @@
 
 #if defined(CORTEN_DSP_ASM)
 
-// r0-r3 sums of four outputs, r4 and r5 pairs of positions, r6-r8 taps, r9 and r10 addresses of pairs and taps, r11 end of the taps,
-// r12 the four outputs' first pair, lr their place. On the stack: the struct's fields in their order from 0 (weights, pairs, y, step,
-// out, words, twice_zero, channels), then from 32 the channel's bias, mult, addend, shift and the outputs left.
+// r0-r3 sums of four outputs, r4 and r5 pairs of positions, r6-r8 taps, r9 and r10 addresses of pairs and taps, r11 end of the
+// taps, r12 the four outputs' first pair, lr their place. On the stack: the struct's fields in their order from 0 (weights, pairs,
+// y, step, out, words, twice_zero, channels), then from 32 the channel's bias, mult, addend, shift and the outputs left.
 // clang-format off
 #define WORD(here, next)            \
   "ldr r6, [r10], #4\n"             \
