@@ -4,9 +4,10 @@
 
 namespace corten {
 
-// The window sum is exact; the one rounding is requantise()'s, whose factor is 2^-28 below in_scale / (out_scale * divisor): another
-// result than the real one's only within 2^-20 of a tie. With equal scales a mean of 64 values is an exact tie once in 64; PyTorch's
-// float32 sum falls to either side of it, a little more often below (12 against 14 mismatches of 26 on ResNet-8): so ties go down.
+// The window sum is exact; the one rounding is requantise()'s, whose factor is 2^-28 below in_scale / (out_scale * divisor):
+// another result than the real one's only within 2^-20 of a tie. With equal scales a mean of 64 values is an exact tie once in 64;
+// PyTorch's float32 sum falls to either side of it, a little more often below (12 against 14 mismatches of 26 on ResNet-8): so ties
+// go down.
 inline Scale pool_scale(double in_scale, double out_scale, int64_t divisor) {
   return divisor > 0 ? make_scale(in_scale / (out_scale * double(divisor)) * (1 - 0x1p-28)) : Scale{0, 31};
 }
