@@ -1,6 +1,6 @@
 // Operations of the DSP extension (Cortex-M4, M7, M33, M55), one instruction each, emulated where the core has none so that dsp.cc
-// files run on the host under sanitizers. The only file, with tier.h, that looks at the instruction set; headers that hold a
-// whole inner loop in assembly (ops/*/dsp_inner.h) ask for CORTEN_DSP_ASM, defined here.
+// files run on the host under sanitizers. The only file, with tier.h, that looks at the instruction set; files that hold a
+// whole inner loop in assembly (and the portable loop beside it) ask for CORTEN_DSP_ASM, defined here.
 // A "pair" is a word of two int16 lanes, low first. Sums wrap at 32 bits.
 #pragma once
 #include <stdint.h>
