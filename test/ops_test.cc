@@ -47,7 +47,6 @@ TEST_CASE("every operator has what the passes call") {
     CHECK(bool(op->eval));
     CHECK(bool(op->lower));
     CHECK((op->alias || !op->kernels.empty()));
-    CHECK((op->layout != LayoutRule::elementwise || bool(op->permute)));
     for (const KernelRow& row : op->kernels) CHECK(row.id == kernel_id(std::string(row.function).c_str()));
     for (const Claim& c : op->claims) CHECK(bool(c.legalize));
   }

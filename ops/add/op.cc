@@ -63,8 +63,6 @@ Lowered lower(const LowerArgs& a) {
   return lowered(kRows, kChoices, a, p);
 }
 
-void permute(Node&, const std::vector<int>&) {}
-
 }  // namespace
 
 extern const Op op_add;
@@ -76,7 +74,6 @@ const Op op_add = {
     .lower = lower,
     .layout = LayoutRule::elementwise,
     .quant = QuantRule::observed,
-    .permute = permute,
     .kernels = kRows,
     .in_place = true,
     .absorb_clamp = absorb_clamp_attrs,

@@ -293,8 +293,6 @@ std::optional<Quant> fixed_quant(const Node& n) {
   return std::nullopt;
 }
 
-void permute(Node&, const std::vector<int>&) {}
-
 // One table per channel (the last dim), or one for all: f(x, channel).
 template <class F>
 Lowered table_step(const LowerArgs& a, int64_t channels, F f) {
@@ -365,7 +363,6 @@ const Op op_lut = {
     .layout = LayoutRule::elementwise,
     .quant = QuantRule::observed,
     .fixed_quant = fixed_quant,
-    .permute = permute,
     .kernels = kRows,
     .in_place = true,
     .as_clamp = as_clamp,

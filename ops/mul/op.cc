@@ -86,8 +86,6 @@ Lowered lower(const LowerArgs& a) {
   return lowered(kRows, kChoices, a, p);
 }
 
-void permute(Node&, const std::vector<int>&) {}
-
 // By a constant (1, C, 1, ...): a factor per channel.
 std::optional<Affine> as_affine(const Graph& g, const Node& n) {
   const Shape& x = g[n.in[0]].shape;
@@ -111,7 +109,6 @@ const Op op_mul = {
     .lower = lower,
     .layout = LayoutRule::elementwise,
     .quant = QuantRule::observed,
-    .permute = permute,
     .kernels = kRows,
     .in_place = true,
     .as_affine = as_affine,

@@ -209,8 +209,6 @@ Lowered lower_dequantize(const LowerArgs& a) {
   return lowered(kRows, kChoices, a, make_dequantize(uint32_t(elements(a.g[a.n.in[0]].shape)), q.scale[0], q.zero[0]));
 }
 
-void permute(Node&, const std::vector<int>&) {}
-
 }  // namespace
 
 extern const Op op_quantize, op_dequantize;
@@ -222,7 +220,6 @@ const Op op_quantize = {
     .lower = lower_quantize,
     .layout = LayoutRule::elementwise,
     .quant = QuantRule::observed,
-    .permute = permute,
     .kernels = kRows,
     .as_quantise = as_quant,
 };
@@ -234,7 +231,6 @@ const Op op_dequantize = {
     .lower = lower_dequantize,
     .layout = LayoutRule::elementwise,
     .quant = QuantRule::observed,
-    .permute = permute,
     .kernels = kRows,
     .as_dequantise = as_quant,
 };
