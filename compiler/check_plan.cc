@@ -15,6 +15,12 @@ struct Span {
 Span span(const Place& p) { return {p.offset, uint64_t(p.offset) + p.bytes}; }
 Span scratch(const PlannedStep& s) { return {s.scratch_offset, uint64_t(s.scratch_offset) + s.lowered.scratch_bytes}; }
 
+bool may_overlap(const PlannedStep& s, int operand) {
+  for (const Overlap& w : s.lowered.overlaps)
+    if (w.operand == operand && w.allows(s.operands[size_t(operand)].offset, s.operands.back().offset)) return true;
+  return false;
+}
+
 [[noreturn]] void bad(const Planned& p, size_t step, const std::string& what) {
   throw std::logic_error("plan: step " + std::to_string(step) + " (" + (step < p.steps.size() ? p.steps[step].node : "outputs") + ") " + what);
 }
@@ -52,7 +58,7 @@ void check_plan(const Planned& p) {
       if (span(o).to > p.arena_bytes) bad(p, i, "reaches past the arena");
       if (s.lowered.scratch_bytes && own.meets(span(o))) bad(p, i, "has scratch over an operand");
       if (k + 1 == s.operands.size()) continue;
-      if (span(o).meets(out) && !(span(o) == out)) bad(p, i, "has an output over part of an operand");
+      if (span(o).meets(out) && !(span(o) == out) && !may_overlap(s, int(k))) bad(p, i, "has an output over part of an operand");
       check_read(p, i, span(o));
     }
     if (s.lowered.scratch_bytes && own.to > p.arena_bytes) bad(p, i, "has scratch past the arena");

@@ -1,7 +1,6 @@
 // plan: one arena. Every value and every step's scratch gets an offset such that nothing alive overlaps.
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 #include "compiler/passes.h"
 #include "ops/op.h"
@@ -22,56 +21,123 @@ struct Block {
   int64_t offset = 0;
 };
 
-bool overlap_in_time(const Block& a, const Block& b) { return a.first <= b.last && b.first <= a.last; }
+// Block `over` (a step's output) may lie over block `under` (an operand that dies there).
+struct Allowed {
+  size_t over, under;
+  Overlap how;
+};
 
-// Places blocks in the given order, each at the lowest offset where it fits. Returns the arena's size.
-int64_t place(std::vector<Block>& blocks, const std::vector<size_t>& order) {
-  std::vector<size_t> placed;
-  int64_t top = 0;
-  for (size_t i : order) {
-    std::vector<std::pair<int64_t, int64_t>> taken;
-    for (size_t j : placed)
-      if (overlap_in_time(blocks[i], blocks[j])) taken.push_back({blocks[j].offset, blocks[j].offset + aligned(blocks[j].bytes)});
-    std::sort(taken.begin(), taken.end());
-    int64_t at = 0;
-    for (const auto& [from, to] : taken) {
-      if (at + aligned(blocks[i].bytes) <= from) break;
-      at = std::max(at, to);
-    }
-    blocks[i].offset = at;
-    placed.push_back(i);
-    top = std::max(top, at + aligned(blocks[i].bytes));
+// Offsets that a block may not start at: an open interval.
+struct Forbidden {
+  int64_t after, before;
+};
+
+class Placement {
+ public:
+  Placement(std::vector<Block> blocks, std::vector<Allowed> allowed) : blocks_(std::move(blocks)), allowed_(std::move(allowed)) {
+    const size_t n = blocks_.size();
+    meets_.resize(n);
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j < n; j++)
+        if (i != j && blocks_[i].first <= blocks_[j].last && blocks_[j].first <= blocks_[i].last) meets_[i].push_back(j);
   }
-  return top;
-}
 
-// The best of several orders: by size, by size times lifetime, by time, then neighbours of the best one.
-int64_t pack(std::vector<Block>& blocks, int64_t lower_bound) {
+  // Places blocks in the given order, each at the lowest offset where it fits. Returns the arena's size.
+  int64_t place(const std::vector<size_t>& order) {
+    std::vector<char> placed(blocks_.size(), 0);
+    std::vector<Forbidden> forbidden;
+    int64_t top = 0;
+    for (size_t i : order) {
+      forbidden.clear();
+      for (size_t j : meets_[i])
+        if (placed[j]) forbid(i, j, forbidden);
+      blocks_[i].offset = lowest(forbidden);
+      placed[i] = 1;
+      top = std::max(top, blocks_[i].offset + aligned(blocks_[i].bytes));
+    }
+    return top;
+  }
+
+  const std::vector<Block>& blocks() const { return blocks_; }
+  void set(const std::vector<Block>& b) { blocks_ = b; }
+
+ private:
+  std::vector<Block> blocks_;
+  std::vector<Allowed> allowed_;
+  std::vector<std::vector<size_t>> meets_;  // blocks alive at the same time
+
+  void forbid(size_t i, size_t j, std::vector<Forbidden>& out) const {
+    const Block &a = blocks_[i], &b = blocks_[j];
+    const int64_t after = b.offset - aligned(a.bytes), before = b.offset + aligned(b.bytes);
+    for (const Allowed& w : allowed_) {
+      const int64_t d = w.how.distance;
+      if (w.over == i && w.under == j) {  // b - a >= d: a's start up to b - d is free
+        if (w.how.exact) {
+          out.push_back({after, b.offset - d});
+          out.push_back({b.offset - d, before});
+        } else if (b.offset - d < before) {
+          out.push_back({std::max(after, b.offset - d), before});
+        }
+        return;
+      }
+      if (w.over == j && w.under == i) {  // a - b >= d: a's start from b + d on is free
+        if (w.how.exact) {
+          out.push_back({after, b.offset + d});
+          out.push_back({b.offset + d, before});
+        } else if (b.offset + d > after) {
+          out.push_back({after, std::min(before, b.offset + d)});
+        }
+        return;
+      }
+    }
+    out.push_back({after, before});
+  }
+
+  static int64_t lowest(std::vector<Forbidden>& forbidden) {
+    std::sort(forbidden.begin(), forbidden.end(), [](const Forbidden& a, const Forbidden& b) { return a.after < b.after; });
+    int64_t at = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const Forbidden& f : forbidden)
+        if (f.after < at && at < f.before) at = aligned(f.before), moved = true;
+    }
+    return at;
+  }
+};
+
+// The best of several orders: by time, by size times lifetime, by size, then neighbours of the best one.
+int64_t pack(std::vector<Block>& blocks, const std::vector<Allowed>& allowed, int64_t lower_bound) {
+  Placement placement(blocks, allowed);
   std::vector<size_t> order(blocks.size()), best_order;
   std::iota(order.begin(), order.end(), size_t(0));
-  std::vector<Block> best;
-  int64_t best_size = INT64_MAX;
+  int64_t best = INT64_MAX;
   const auto attempt = [&](const std::vector<size_t>& candidate) {
-    const int64_t size = place(blocks, candidate);
-    if (size < best_size) best_size = size, best = blocks, best_order = candidate;
+    const int64_t size = placement.place(candidate);
+    if (size >= best) return;
+    best = size, best_order = candidate, blocks = placement.blocks();
   };
   const auto sorted = [&](auto key) {
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(blocks[a]) > key(blocks[b]); });
     attempt(order);
   };
+  sorted([](const Block& b) { return int64_t(b.first); });  // backwards: an output that lies over its operand needs room below
   sorted([](const Block& b) { return -int64_t(b.first); });
   sorted([](const Block& b) { return b.bytes * (b.last - b.first + 1); });
   sorted([](const Block& b) { return b.bytes; });
   uint64_t seed = 1;
   const auto random = [&](size_t n) { return size_t((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33) % n; };
-  const int tries = blocks.size() > 400 ? 20 : 300;
-  for (int t = 0; t < tries && best_size > lower_bound && blocks.size() > 2; t++) {
+  const int tries = blocks.size() > 400 ? 30 : 600;
+  for (int t = 0; t < tries && best > lower_bound && blocks.size() > 2; t++) {
     std::vector<size_t> candidate = best_order;
-    for (int k = 0; k < 1 + t % 3; k++) std::swap(candidate[random(candidate.size())], candidate[random(candidate.size())]);
+    for (int k = 0; k < 1 + t % 3; k++) {
+      const size_t from = random(candidate.size()), to = random(candidate.size());
+      const size_t moved = candidate[from];
+      candidate.erase(candidate.begin() + std::ptrdiff_t(from));
+      candidate.insert(candidate.begin() + std::ptrdiff_t(to), moved);
+    }
     attempt(candidate);
   }
-  if (!best.empty()) blocks = best;
-  return blocks.empty() ? 0 : best_size;
+  return blocks.empty() ? 0 : best;
 }
 
 class Planner {
@@ -96,6 +162,7 @@ class Planner {
   std::vector<int> block_of_;              // by storage value; -1: none
   std::vector<int> scratch_of_;            // by step
   std::vector<Block> blocks_;
+  std::vector<Allowed> allowed_;
   int64_t arena_ = 0, bound_ = 0;
   int bound_step_ = 0;
   std::vector<uint32_t> live_;
@@ -160,13 +227,42 @@ class Planner {
       }
     }
     for (ValueId v : g.outputs) touch(v, end);
+    allow();
     for (int i = -1; i <= end; i++) {
       int64_t sum = 0;
       for (const Block& b : blocks_)
         if (b.first <= i && i <= b.last) sum += aligned(b.bytes);
+      sum -= saved(i);
       if (i >= 0 && i < end) live_.push_back(uint32_t(std::min<int64_t>(sum, UINT32_MAX)));
       if (sum > bound_) bound_ = sum, bound_step_ = std::clamp(i, 0, std::max(end - 1, 0));
     }
+  }
+
+  // Operands that die where an output may lie over them. One operand a step: the one that saves most.
+  void allow() {
+    for (size_t i = 0; i < g.nodes.size(); i++) {
+      const Node& n = g.nodes[i];
+      if (op_of(n).alias) continue;
+      const std::vector<ValueId> operands = run_time_operands(n);
+      for (const Overlap& o : steps_[i].lowered.overlaps) {
+        const ValueId under = root(operands[size_t(o.operand)]), over = root(n.out[0]);
+        if (under == over || g.is_constant(under) || last_use(under) != int(i) || (options_.keep_inputs && is_input(under))) continue;
+        const size_t a = size_t(block_of_[size_t(over)]), b = size_t(block_of_[size_t(under)]);
+        if (blocks_[a].first == int(i)) allowed_.push_back({a, b, o});
+      }
+    }
+  }
+
+  // What the best overlap of step i takes off the sum of its blocks.
+  int64_t saved(int i) const {
+    int64_t most = 0;
+    for (const Allowed& w : allowed_) {
+      if (blocks_[w.over].first != i) continue;
+      const int64_t over = aligned(blocks_[w.over].bytes), under = aligned(blocks_[w.under].bytes), d = w.how.distance;
+      const int64_t together = std::max(over, d + under) - std::min<int64_t>(0, d);
+      most = std::max(most, over + under - together);
+    }
+    return most;
   }
 
   void assign() {
@@ -177,7 +273,7 @@ class Planner {
       d.help = "use smaller inputs or fewer channels";
       throw Error(d);
     }
-    arena_ = pack(blocks_, bound_);
+    arena_ = pack(blocks_, allowed_, bound_);
   }
 
   Place place_of(ValueId v, Planned& p, std::vector<std::pair<ValueId, uint32_t>>& constants) const {

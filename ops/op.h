@@ -77,15 +77,27 @@ struct KernelRow {
   KernelFn run;
   CheckFn check;
 };
-#define CORTEN_DECLARE_KERNEL(tier, fn, usable, scratch, packing) \
-  extern "C" void fn(const KernelArgs*);                          \
+#define CORTEN_DECLARE_KERNEL(tier, fn, ...) \
+  extern "C" void fn(const KernelArgs*);     \
   extern "C" bool fn##_check(const CheckArgs*);
-#define CORTEN_KERNEL_ROW(tier, fn, usable, scratch, packing) {Tier::tier, #fn, kernel_id(#fn), fn, fn##_check},
+#define CORTEN_KERNEL_ROW(tier, fn, ...) {Tier::tier, #fn, kernel_id(#fn), fn, fn##_check},
 
 // A constant of a step; `offset_field` is where in the params its image offset is written (uint32).
 struct Blob {
   std::vector<uint8_t> bytes;
   uint32_t offset_field;
+};
+
+// The kernel may write its output over this operand while it reads it, if the operand starts at least `distance` bytes after the
+// output (or, exact, just there). Negative: the operand may even start before it.
+struct Overlap {
+  int operand = 0;
+  int64_t distance = 0;
+  bool exact = false;
+  bool allows(int64_t operand_offset, int64_t output_offset) const {
+    const int64_t d = operand_offset - output_offset;
+    return exact ? d == distance : d >= distance;
+  }
 };
 
 // One step, chosen and packed for a tier.
@@ -94,6 +106,7 @@ struct Lowered {
   std::vector<uint8_t> params;
   std::vector<Blob> blobs;
   uint32_t scratch_bytes = 0;
+  std::vector<Overlap> overlaps;     // operands the output may lie over
   int64_t macs = 0;
 };
 

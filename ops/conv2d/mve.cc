@@ -95,7 +95,7 @@ extern "C" void conv2d_s8_mve_point(const KernelArgs* a) {
   const MveLayer layer = layer_of(a, p);
   const int8_t* image = static_cast<const int8_t*>(a->operand[0]);
   int8_t* const out = static_cast<int8_t*>(a->operand[1]);
-  const bool flat = conv_is_pointwise(p);
+  const bool flat = conv_is_pointwise(p) && p.in_c > 16;  // up to 16 channels, a row at a time: see overlap.h
   const int32_t rows = flat ? 1 : p.n * p.out_h, columns = flat ? p.n * p.out_h * p.out_w : p.out_w;
   for (int32_t row = 0; row < rows; row++) {
     const int32_t n = row / p.out_h, oy = row - n * p.out_h;

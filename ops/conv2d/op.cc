@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/conv2d/overlap.h"
 #include "ops/conv2d/packings.h"
 #include "ops/conv2d/reference.h"
 #include "ops/op.h"
@@ -28,11 +29,13 @@ struct Choice {
   bool (*usable)(const ConvParams&);
   uint32_t (*scratch)(const ConvParams&);
   const ConvPacking* packing;
+  ConvOverlap (*overlap)(const ConvParams&);
 };
 constexpr Choice kChoices[] = {
-#define KERNEL(tier, fn, usable, scratch, packing)                                          \
-  {[]([[maybe_unused]] const ConvParams& p) -> bool { return usable; },                     \
-   []([[maybe_unused]] const ConvParams& p) -> uint32_t { return uint32_t(scratch); }, &packing},
+#define KERNEL(tier, fn, usable, scratch, packing, overlap)                                           \
+  {[]([[maybe_unused]] const ConvParams& p) -> bool { return usable; },                              \
+   []([[maybe_unused]] const ConvParams& p) -> uint32_t { return uint32_t(scratch); }, &packing,     \
+   []([[maybe_unused]] const ConvParams& p) -> ConvOverlap { return overlap; }},
 #include "ops/conv2d/kernels.def"
 #undef KERNEL
 };
@@ -250,6 +253,7 @@ Lowered lower(const LowerArgs& a) {
     Lowered l;
     l.kernel = kRows[i].function;
     l.scratch_bytes = choice.scratch(p);
+    if (const ConvOverlap o = choice.overlap(p); !o.none) l.overlaps.push_back({0, o.distance, o.exact});
     l.macs = int64_t(p.n) * p.out_h * p.out_w * p.out_c * conv_taps(p);
     p.weights_bytes = choice.packing->weights_bytes(p), p.tables_bytes = choice.packing->tables_bytes(p);
     Blob weights = {std::vector<uint8_t>(p.weights_bytes), offsetof(ConvParams, weights)};

@@ -1,10 +1,10 @@
 // Every conv2d row against the reference, on the host and on the core.
 #include "ops/conv2d/reference.h"
-#include "ops/conv2d/packings.h"
+#include "ops/conv2d/overlap.h"
 #include "test/kernel_test.h"
 
 namespace corten {
-#define KERNEL(tier, fn, usable, scratch, packing) \
+#define KERNEL(tier, fn, ...)            \
   extern "C" void fn(const KernelArgs*);           \
   extern "C" bool fn##_check(const CheckArgs*);
 #include "ops/conv2d/kernels.def"
@@ -62,8 +62,9 @@ static void fill_source(ConvParams& p, const Case& c) {
   p.flags |= conv_dsp_facts(p, {g_weights, g_bias, g_mult, g_shift});
 }
 
+// One run of a row: apart, or with the output as near to the input as it may be (over: both in one buffer).
 static void run_row(const char* name, KernelFn run, CheckFn check, ConvParams p, int32_t scratch, const ConvPacking& packing, long row,
-                    bool in_place) {
+                    const ConvOverlap* over) {
   const ConvSource source = {g_weights, g_bias, g_mult, g_shift};
   const int32_t in = p.n * p.in_h * p.in_w * p.in_c, out = p.n * p.out_h * p.out_w * p.out_c;
   p.weights = 64, p.weights_bytes = packing.weights_bytes(p);
@@ -78,14 +79,19 @@ static void run_row(const char* name, KernelFn run, CheckFn check, ConvParams p,
   if (!expect(check(&ca), name, row, "its check refuses it")) return;
   ca.image_bytes--;
   expect(!check(&ca), name, row, "its check accepts an image one byte short");
-  g_got.arm(in_place ? in : out), g_scratch.arm(scratch);
-  if (in_place) memcpy(g_got.data(), g_in.data(), in);
-  void* operands[] = {in_place ? g_got.data() : g_in.data(), g_got.data()};
+  // Offsets of both in the output's buffer, 16-aligned as the planner keeps them.
+  const int32_t distance = over ? over->exact ? over->distance : (over->distance + 15) & ~15 : 0;
+  const int32_t out_at = distance < 0 ? (-distance < in ? -distance : (in + 15) & ~15) : 0, in_at = out_at + distance;
+  const int32_t end = in_at + in > out_at + out ? in_at + in : out_at + out;
+  if (over && end > kBytes) return;
+  g_got.arm(over ? end : out), g_scratch.arm(scratch);
+  if (over) memcpy(g_got.s8() + in_at, g_in.data(), size_t(in));
+  void* operands[] = {over ? g_got.s8() + in_at : g_in.data(), g_got.s8() + out_at};
   const KernelArgs ka = {&p, g_image, operands, g_scratch.data()};
   run(&ka);
-  expect(g_got.intact(), name, row, "wrote outside its output");
+  expect(g_got.intact(), name, row, over ? "wrote outside while over its input" : "wrote outside its output");
   expect(g_scratch.intact(), name, row, "wrote outside its scratch");
-  expect_equal(name, row, g_want.s8(), g_got.s8(), out);
+  expect_equal(name, row + (over ? 1000 : 0), g_want.s8(), g_got.s8() + out_at, out);
 }
 
 int main() {
@@ -97,12 +103,11 @@ int main() {
     fill_source(p, c);
     fill(g_in.s8(), in, row % 3 == 2 ? -20 : -128, 127);
     conv2d_reference(p, {g_weights, g_bias, g_mult, g_shift}, g_in.s8(), g_want.s8());
-    bool in_place = kTier == Tier::mve && conv_mve_in_place(p);  // tried with the first row that is usable
-#define KERNEL(tier, fn, usable, scratch, packing)                                                     \
-  if (Tier::tier <= kTier && (usable)) {                                                               \
-    run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row, false);                            \
-    if (in_place) run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row, true);               \
-    in_place = false;                                                                                  \
+#define KERNEL(tier, fn, usable, scratch, packing, overlap)                                       \
+  if (Tier::tier <= kTier && (usable)) {                                                         \
+    const ConvOverlap how = overlap;                                                             \
+    run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row, nullptr);                    \
+    if (!how.none) run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row, &how);        \
   }
 #include "ops/conv2d/kernels.def"
 #undef KERNEL
