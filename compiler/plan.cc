@@ -258,9 +258,9 @@ class Planner {
     int64_t most = 0;
     for (const Allowed& w : allowed_) {
       if (blocks_[w.over].first != i) continue;
-      const int64_t over = aligned(blocks_[w.over].bytes), under = aligned(blocks_[w.under].bytes), d = w.how.distance;
-      const int64_t together = std::max(over, d + under) - std::min<int64_t>(0, d);
-      most = std::max(most, over + under - together);
+      const int64_t over = aligned(blocks_[w.over].bytes), under = aligned(blocks_[w.under].bytes);
+      const int64_t apart = std::max<int64_t>(w.how.distance, 0);  // the nearest that is allowed
+      most = std::max(most, over + under - std::max(over, apart + under));
     }
     return most;
   }
