@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "cli/commands.h"
@@ -16,7 +17,7 @@ namespace corten::cli {
 namespace {
 
 struct Options {
-  std::string model, target = "cortex-m55", calibrate, output, observer = "auto";
+  std::string model, target = "cortex-m55", calibrate, output, observer = "auto", optimize = "balanced";
   std::vector<std::string> dump;
   bool float_io = false, keep_inputs = false, json = false;
 };
@@ -40,7 +41,7 @@ void summary(const Compiled& c, const std::string& dir, const std::string& calib
   fmt::print("  image         {} bytes\n", c.image.size());
   fmt::print("  arena         {} bytes, scratch included; lower bound {} ({})\n", p.arena_bytes, p.lower_bound,
              p.steps.empty() ? "no steps" : "step " + std::to_string(p.bound_step) + ", " + p.steps[size_t(p.bound_step)].node);
-  for (const Diag& d : c.notes) fmt::print("{}", to_text(d));
+  for (const Diag& d : c.notes) fmt::print("{}\n", to_text(d));
   fmt::print("  written       {}/model.corten model.h model.cc report.json\n", dir);
 }
 
@@ -48,6 +49,8 @@ void run(const Options& o) {
   CompileOptions c;
   c.model = o.model, c.target = o.target, c.calibrate = o.calibrate;
   c.plan.keep_inputs = o.keep_inputs, c.plan.float_io = o.float_io;
+  const std::map<std::string, Goal> goals = {{"balanced", Goal::balanced}, {"speed", Goal::speed}, {"ram", Goal::ram}, {"size", Goal::size}};
+  c.goal = goals.at(o.optimize);
   if (o.observer != "auto") c.observer = o.observer == "mse" ? Observer::mse : Observer::minmax;
   if (!o.dump.empty())
     c.after_pass = [&](const std::string& pass, const Graph& g) {
@@ -76,6 +79,8 @@ void add_compile(CLI::App& app) {
   c->add_option("-t,--target", o->target, "the core (`corten targets` lists them)")->capture_default_str();
   c->add_option("-c,--calibrate", o->calibrate, "representative inputs: .npz (in0, in1, ... or the inputs' names; samples first) or .npy");
   c->add_option("-o,--output", o->output, "folder to write (default: build/MODEL)");
+  c->add_option("--optimize", o->optimize, "what to favour: balanced, speed (may spend flash), ram (may cost cycles) or size (smaller code)")
+      ->check(CLI::IsMember({"balanced", "speed", "ram", "size"}))->capture_default_str();
   c->add_option("--observer", o->observer, "how ranges are chosen: minmax, mse, or auto (lower output error)")
       ->check(CLI::IsMember({"auto", "minmax", "mse"}))->capture_default_str();
   c->add_option("--dump", o->dump, "print the graph after a pass: import legalize fuse quantize prune float_io layout")->check(CLI::IsMember(kPasses));

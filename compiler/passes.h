@@ -45,7 +45,7 @@ struct PlanOptions {
   bool float_io = false;
 };
 // Kernel rows picked and constants packed, one step a node.
-std::vector<PlannedStep> select(const Graph&, Tier);
+std::vector<PlannedStep> select(const Graph&, Tier, Goal);
 // Arena offsets for every value and scratch.
 Planned plan(const Graph&, std::vector<PlannedStep> steps, const PlanOptions&);
 // Throws if two live values of the plan overlap: an independent recount from the steps alone.

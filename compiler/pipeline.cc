@@ -48,7 +48,7 @@ Back lower(Graph g, const Calibration* calibration, Observer observer, const Tar
   if (o.plan.float_io) run_pass("float_io", g, after, float_io);
   run_pass("layout", g, after, layout);
   Back b;
-  std::vector<PlannedStep> steps = select(g, target.tier);
+  std::vector<PlannedStep> steps = select(g, target.tier, o.goal);
   b.planned = plan(g, std::move(steps), o.plan);
   check_plan(b.planned);
   b.planned.name = identifier(o.model), b.planned.target = std::string(target.name), b.planned.tier = target.tier;

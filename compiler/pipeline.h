@@ -17,6 +17,7 @@ struct CompileOptions {
   std::string target = "cortex-m55";
   std::string calibrate;               // path of the data, "" if none
   std::optional<Observer> observer;    // unset: whichever gives the lower output error
+  Goal goal = Goal::balanced;
   PlanOptions plan;
   std::function<void(const std::string& pass, const Graph&)> after_pass;
   std::function<void(int64_t done, int64_t all)> progress;  // of calibration

@@ -4,7 +4,7 @@
 
 namespace corten {
 
-std::vector<PlannedStep> select(const Graph& g, Tier tier) {
+std::vector<PlannedStep> select(const Graph& g, Tier tier, Goal goal) {
   std::vector<PlannedStep> steps;
   std::vector<Diag> diags;
   for (const Node& n : g.nodes) {
@@ -12,7 +12,7 @@ std::vector<PlannedStep> select(const Graph& g, Tier tier) {
     s.node = n.name, s.aten = n.aten, s.where = n.where;
     const Op& op = op_of(n);
     try {
-      if (!op.alias) s.lowered = op.lower({g, n, tier});
+      if (!op.alias) s.lowered = op.lower({g, n, tier, goal});
     } catch (const Error& e) {
       diags.push_back(e.diag);
     }

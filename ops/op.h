@@ -110,10 +110,14 @@ struct Lowered {
   int64_t macs = 0;
 };
 
+// What the user would rather have (--optimize). Rows ask for it through flags that the operator sets in its params.
+enum class Goal : uint8_t { balanced, speed, ram, size };
+
 struct LowerArgs {
   const Graph& g;
   const Node& n;
   Tier tier;
+  Goal goal = Goal::balanced;
 };
 
 // ---- float execution -----------------------------------------------------------------------------------------------------

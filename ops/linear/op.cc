@@ -145,6 +145,7 @@ Lowered lower(const LowerArgs& a) {
   p.flags = (t.shifts_positive ? kLinearShiftsPositive : 0u) | (t.acc30 ? kLinearAcc30 : 0u) | (t.per_tensor ? kLinearPerTensor : 0u);
   const LinearSource source = {t.weights.data(), t.bias.data(), t.mult.data(), t.shift.data()};
   p.flags |= linear_dsp_facts(p, source);
+  p.flags |= a.goal == Goal::speed ? kLinearForSpeed : a.goal == Goal::ram ? kLinearForRam : a.goal == Goal::size ? kLinearForSize : 0u;
   for (size_t i = 0; i < std::size(kRows); i++) {
     const Choice& choice = kChoices[i];
     if (kRows[i].tier > a.tier || !choice.usable(p)) continue;

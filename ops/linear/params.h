@@ -19,6 +19,10 @@ inline constexpr uint32_t kLinearShiftsPositive = 1;  // every channel's shift i
 inline constexpr uint32_t kLinearAcc30 = 2;           // |accumulator| < 2^30 for every possible input, so acc << 1 fits
 inline constexpr uint32_t kLinearPerTensor = 4;       // mult and shift are the same for all outputs
 inline constexpr uint32_t kLinearDspExact = 8;        // no weight is -128, and runtime/dsp_scale.h holds every output exactly
+// What the user would rather have: at most one of these.
+inline constexpr uint32_t kLinearForSpeed = 1u << 16;
+inline constexpr uint32_t kLinearForRam = 1u << 17;
+inline constexpr uint32_t kLinearForSize = 1u << 18;
 
 // The unpacked form every packing starts from.
 struct LinearSource {
