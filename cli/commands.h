@@ -10,5 +10,6 @@ void add_bench(CLI::App&);
 void add_compare(CLI::App&);
 void add_inspect(CLI::App&);
 void add_targets(CLI::App&);
+void add_operators(CLI::App&);
 
 }  // namespace corten::cli

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -24,8 +25,11 @@ struct Options {
 
 const std::vector<std::string> kPasses = {"import", "legalize", "fuse", "quantize", "prune", "float_io", "layout"};
 
+// Shown once calibration has taken a second.
 void progress_bar(int64_t done, int64_t all) {
+  static const auto start = std::chrono::steady_clock::now();
   static int64_t shown = -1;
+  if (shown < 0 && std::chrono::steady_clock::now() - start < std::chrono::seconds(1)) return;
   const int64_t percent = done * 100 / all;
   if (percent == shown) return;
   shown = percent;

@@ -23,15 +23,16 @@ int main(int argc, char** argv) {
   cli::add_compare(app);
   cli::add_inspect(app);
   cli::add_targets(app);
+  cli::add_operators(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   } catch (const Error& e) {
-    std::fputs(to_text(e.diag).c_str(), stderr);
+    std::fprintf(stderr, "%s\n", to_text(e.diag).c_str());
     return 1;
   } catch (const Errors& e) {
-    for (const Diag& d : e.diags) std::fputs(to_text(d).c_str(), stderr);
+    for (const Diag& d : e.diags) std::fprintf(stderr, "%s\n", to_text(d).c_str());
     if (e.diags.size() > 1) std::fprintf(stderr, "%zu errors\n", e.diags.size());
     return 1;
   } catch (const std::bad_alloc&) {

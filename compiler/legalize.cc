@@ -47,7 +47,7 @@ size_t distance(std::string_view a, std::string_view b) {
     const size_t d = distance(stem, name.substr(0, name.rfind('.')));
     if (d < best) best = d, close = name;
   }
-  std::string help = "rewrite this line with supported operators (docs/operators.md lists them)";
+  std::string help = "rewrite this line with supported operators (`corten operators` lists them)";
   if (!close.empty()) help += "; the closest supported one is " + close;
   fail(g, n, "operator " + n.op + " is not supported", help);
 }
