@@ -41,7 +41,9 @@ std::vector<Mapped> mapping(const Graph& real, const nlohmann::ordered_json& rep
       m.io.shape = real[it->second].shape;
       if (m.io.perm.empty())
         for (size_t d = 0; d < m.io.shape.size(); d++) m.io.perm.push_back(int(d));
+      m.io.name = step.value("node", ""), m.io.bytes = uint32_t(m.io.elements());
       m.io.scale = step.at("scale"), m.io.zero = step.at("zero_point");
+      m.io.bytes = uint32_t(m.io.elements());
       if (m.io.perm.size() == m.io.shape.size()) m.value = it->second;
     }
     all.push_back(m);
@@ -57,8 +59,8 @@ struct Totals {
 };
 
 void add_step(Sums& sums, const Mapped& m, const std::vector<uint8_t>& bytes, const std::vector<float>& want) {
+  if (bytes.size() != m.io.bytes || bytes.size() != want.size()) return;
   const std::vector<float> got = dequantised(m.io, bytes);
-  if (got.size() != want.size()) return;
   const double lo = m.io.scale * (-128 - m.io.zero - 0.5), hi = m.io.scale * (127 - m.io.zero + 0.5);
   for (size_t i = 0; i < got.size(); i++) {
     sums.add(want[i], got[i]);
