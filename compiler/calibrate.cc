@@ -41,6 +41,16 @@ void observe(Range& r, const float* x, int64_t n) {
   }
 }
 
+int64_t channels_of(const Shape& shape) { return shape.size() < 2 ? 0 : shape[1]; }
+
+// One sample's sum over each channel.
+void sum_channels(const float* x, const Shape& shape, double* sums) {
+  const int64_t channels = channels_of(shape), inner = channels ? elements(shape) / (shape[0] * channels) : 0;
+  for (int64_t n = 0; n < shape[0] && channels; n++)
+    for (int64_t c = 0; c < channels; c++, x += inner)
+      for (int64_t i = 0; i < inner; i++) sums[c] += x[i];
+}
+
 void merge(Range& into, Range from) {
   if (!from.seen) return;
   if (!into.seen) {
@@ -111,6 +121,10 @@ Calibration calibrate(const Graph& g, const std::vector<std::vector<float>>& inp
   total.samples = count;
   std::vector<char> given(g.values.size(), 0);  // a value with a scale needs no range
   for (size_t v = 0; v < g.values.size(); v++) given[v] = g.values[v].quant.has_value();
+  std::vector<std::vector<double>> sums(g.values.size());  // by value: each sample's, added up in their order whatever the threads
+  for (const Node& n : g.nodes)
+    for (ValueId v : n.out) sums[size_t(v)].resize(size_t(count * channels_of(g[v].shape)));
+  for (ValueId v : g.inputs) sums[size_t(v)].resize(size_t(count * channels_of(g[v].shape)));
   std::mutex lock;
   std::atomic<int64_t> done = 0;
   parallel_for(count, [&](int64_t first, int64_t last) {
@@ -120,7 +134,9 @@ Calibration calibrate(const Graph& g, const std::vector<std::vector<float>>& inp
       std::vector<const float*> in;
       for (size_t i = 0; i < g.inputs.size(); i++) in.push_back(inputs[i].data() + s * elements(g[g.inputs[i]].shape));
       evaluator.run(in, [&](ValueId v, const float* x, int64_t n) {
-        if (!given[size_t(v)]) observe(ranges[size_t(v)], x, n);
+        if (given[size_t(v)]) return;
+        observe(ranges[size_t(v)], x, n);
+        if (channels_of(g[v].shape)) sum_channels(x, g[v].shape, sums[size_t(v)].data() + s * channels_of(g[v].shape));
       });
       const int64_t finished = ++done;
       if (progress) {
@@ -131,6 +147,14 @@ Calibration calibrate(const Graph& g, const std::vector<std::vector<float>>& inp
     const std::lock_guard<std::mutex> hold(lock);
     for (size_t v = 0; v < ranges.size(); v++) merge(total.ranges[v], std::move(ranges[v]));
   });
+  for (size_t v = 0; v < sums.size(); v++) {
+    const Shape& shape = g.values[v].shape;
+    const int64_t channels = channels_of(shape);
+    if (sums[v].empty() || given[v]) continue;
+    std::vector<double> all(size_t(channels), 0.0);
+    for (size_t i = 0; i < sums[v].size(); i++) all[i % size_t(channels)] += sums[v][i];
+    for (double sum : all) total.ranges[v].channel_mean.push_back(float(sum * double(channels) / double(count * elements(shape))));
+  }
   return total;
 }
 

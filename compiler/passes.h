@@ -25,6 +25,7 @@ struct Range {
   bool seen = false;
   float bound = 0;                  // the histogram covers [-bound, bound)
   std::vector<double> histogram;
+  std::vector<float> channel_mean;  // of dim 1; empty below rank 2
 };
 struct Calibration {
   std::vector<Range> ranges;        // by ValueId; only activations

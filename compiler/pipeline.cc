@@ -41,6 +41,9 @@ struct Back {
   std::vector<uint8_t> image;
 };
 
+// Two errors closer than this are taken for equal; then the first candidate, which clips outliers, stands: other data has others.
+constexpr double kClearly = 0.95;
+
 Back lower(Graph g, const Calibration* calibration, Observer observer, const Target& target, const CompileOptions& o, bool dump) {
   const AfterPass after = dump ? o.after_pass : AfterPass{};
   run_pass("quantize", g, after, [&](Graph& q) { quantize(q, calibration, observer); });
@@ -63,7 +66,14 @@ bool needs_calibration(const Graph& g) {
   return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return !g[n.out[0]].quant; });
 }
 
-// Squared error of the int8 outputs against float32 over some samples, relative to the outputs' own power.
+// As many samples as take a fraction of a second.
+int64_t samples_to_try(const Planned& p) {
+  int64_t macs = 1;
+  for (const PlannedStep& s : p.steps) macs += s.lowered.macs;
+  return std::max<int64_t>(16, 150'000'000 / macs);
+}
+
+// Squared error of the int8 outputs against float32, relative to their power: the mean over some samples, so that all count alike.
 double output_error(const Graph& real, const Back& b, const std::vector<std::vector<float>>& inputs, int64_t count) {
   const Program program = Program::from_bytes(b.image);
   std::vector<double> noise(size_t(count), 0.0), power(size_t(count), 0.0);
@@ -89,9 +99,9 @@ double output_error(const Graph& real, const Back& b, const std::vector<std::vec
       }
     }
   });
-  double n = 0, p = 0;
-  for (int64_t s = 0; s < count; s++) n += noise[size_t(s)], p += power[size_t(s)];
-  return p > 0 ? n / p : n;
+  double sum = 0;
+  for (int64_t s = 0; s < count; s++) sum += power[size_t(s)] > 0 ? noise[size_t(s)] / power[size_t(s)] : noise[size_t(s)];
+  return sum / double(count);
 }
 
 }  // namespace
@@ -122,16 +132,16 @@ Compiled compile(const CompileOptions& o) {
   if (o.observer)
     candidates = {*o.observer};
   else if (c.samples)
-    candidates = {Observer::minmax, Observer::mse};
+    candidates = {Observer::mse, Observer::minmax};
   Back best;
   for (Observer observer : candidates) {
     Back b = lower(c.real, c.samples ? &calibration : nullptr, observer, target, o, false);
     double error = 0;
     if (candidates.size() > 1) {
-      error = output_error(c.real, b, samples.inputs, std::min<int64_t>(samples.count, 48));
+      error = output_error(c.real, b, samples.inputs, std::min(samples.count, samples_to_try(b.planned)));
       c.output_error.push_back({observer, error});
     }
-    if (observer == candidates[0] || error < c.output_error[0].second) best = std::move(b), c.observer = observer;
+    if (observer == candidates[0] || error < kClearly * c.output_error[0].second) best = std::move(b), c.observer = observer;
   }
   if (o.after_pass) best = lower(c.real, c.samples ? &calibration : nullptr, c.observer, target, o, true);
   c.lowered = std::move(best.graph), c.planned = std::move(best.planned), c.image = std::move(best.image);

@@ -189,6 +189,8 @@ ValueId quantised_constant(Graph& g, ValueId v, const Quant* quant) {
 }  // namespace
 
 void quantize(Graph& g, const Calibration* calibration, Observer observer) {
+  if (calibration)
+    for (size_t v = 0; v < calibration->ranges.size(); v++) g.values[v].mean = calibration->ranges[v].channel_mean;
   Chooser chooser(g, calibration, observer);
   chooser.gather();
   chooser.choose();

@@ -57,6 +57,7 @@ struct Value {
   Shape shape;
   std::shared_ptr<const Tensor> data;  // set: a constant
   std::optional<Quant> quant;          // set: known or chosen; an int8 value once quantised
+  std::vector<float> mean;             // of each channel (dim 1) over the calibration data; empty if not known
   // After the layout pass: the value of the graph before it that this is, and in which order (dim i is that value's dim perm[i]).
   ValueId of = -1;
   std::vector<int> perm;
