@@ -50,10 +50,43 @@ bool into_consumer(Graph& g, size_t b_index) {
   return true;
 }
 
+bool is_pointwise(const Node& n) {
+  const Op& op = op_of(n);
+  if (n.in.size() != 1 || n.out.size() != 1) return false;
+  return (op.as_clamp && op.as_clamp(n)) || (op.as_unary && op.as_unary(n));
+}
+
+// A pointwise node b behind a view moves before it, where what makes the view's operand may take it (core ATen has a view between
+// addmm and the activation of a linear of rank 3).
+bool before_view(Graph& g, size_t b_index) {
+  if (!is_pointwise(g.nodes[b_index])) return false;
+  const ValueId between = g.nodes[b_index].in[0], result = g.nodes[b_index].out[0];
+  const int a_index = g.producer(between);
+  if (a_index < 0 || g.is_output(between) || g.users(between).size() != 1 || !same_scale(g, between, result)) return false;
+  const Node& a = g.nodes[size_t(a_index)];
+  const ValueId source = a.in[0];
+  const int source_index = op_of(a).alias ? g.producer(source) : -1;
+  if (source_index < 0 || g.is_output(source) || g.users(source).size() != 1 || !same_scale(g, source, result)) return false;
+  const Op& maker = op_of(g.nodes[size_t(source_index)]);
+  if (!maker.absorb_clamp && !maker.absorb_unary && !maker.alias) return false;
+  const ValueId moved = g.add_value(g[result].name + ".before", g[result].dtype, g[source].shape);
+  g[moved].quant = g[result].quant;
+  Node b = g.nodes[b_index];
+  b.in[0] = source, b.out[0] = moved;
+  g.nodes[size_t(a_index)].in[0] = moved, g.nodes[size_t(a_index)].out[0] = result;
+  g.nodes.erase(g.nodes.begin() + std::ptrdiff_t(b_index));
+  g.nodes.insert(g.nodes.begin() + a_index, std::move(b));
+  return true;
+}
+
 }  // namespace
 
 void fuse(Graph& g) {
   for (size_t i = 0; i < g.nodes.size();) {
+    if (before_view(g, i)) {
+      i = 0;
+      continue;
+    }
     if (into_producer(g, i)) {
       i = i ? i - 1 : 0;
       continue;

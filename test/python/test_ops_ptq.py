@@ -158,42 +158,47 @@ op("stack", signed(2, 3), signed(2, 3), module=lambda: Function(lambda a, b: tor
 op("chunk", signed(1, 6, 4), module=lambda: Function(lambda x: torch.chunk(x, 3, 1)[1] + torch.chunk(x, 3, 1)[2]))
 op("split", signed(1, 7, 4), module=lambda: Function(lambda x: tuple(torch.split(x, [2, 4, 1], 1))))
 op("unbind", signed(3, 4), module=lambda: Function(lambda x: x.unbind(0)[1] * 2.0))
-OPTIONAL |= {"stack", "unbind"}
+OPTIONAL |= {"stack", "unbind", "conv2d without batch"}
+# Core ATen takes these apart into comparisons, or gathers by index: that form is refused.
+CORE_REFUSED = {"conv2d reflect padding", "reflect", "prelu", "logsigmoid"}
+CORE_REFUSED |= {n for n in OPS if n.split(",")[0] in ("mish", "softplus", "celu", "log_sigmoid")}
 
 
 def outputs(pt2, samples, target="cortex-m55"):
     return support.run(support.compile_model(pt2, target, samples), samples, floats=True)
 
 
+@pytest.mark.parametrize("core", [False, True], ids=["plain", "core"])
 @pytest.mark.parametrize("name", OPS)
-def test_near_float(name):
+def test_near_float(name, core):
     build, inputs, db = OPS[name]
     module = build().eval()
     samples = support.samples_like(inputs, COUNT)
     want = support.eager(module, samples)
+    pt2 = support.export(module, inputs, core)
     try:
-        plain = outputs(support.export(module, inputs), samples)
-        core = outputs(support.export(module, inputs, decomposed=True), samples)
-    except support.Failed as failure:
-        if name not in OPTIONAL or "exit 1" not in str(failure):
+        got = outputs(pt2, samples)
+    except support.Failed:
+        if name not in OPTIONAL and not (core and name in CORE_REFUSED):
             raise
-        pytest.skip(f"not supported: {name}")
-    assert len(plain) == len(core) == len(want)
-    for y, z, reference in zip(plain, core, want):
+        support.refused("compile", pt2, "--calibrate", support.save_inputs(samples), "-o", support.folder())
+        return
+    assert len(got) == len(want)
+    for y, reference in zip(got, want):
         assert support.sqnr(reference, y.reshape(reference.shape)) >= db
-        assert support.sqnr(reference, z.reshape(reference.shape)) >= db
 
 
-def test_observers_differ():
-    """An outlier among the samples: the mse observer cuts it off, the min-max observer keeps it."""
-    module = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 4)).eval()
-    x = np.random.default_rng(0).normal(size=(64, 1, 8)).astype(np.float32)
-    x[0] *= 20
+def test_observers():
+    """One far outlier among many values: the mse observer cuts it off, the min-max observer keeps it, and auto takes the better."""
+    module = nn.Sequential(nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, 4)).eval()
+    x = np.random.default_rng(0).normal(size=(4000, 1, 16)).astype(np.float32)
+    x[0, 0, 0] = 12
     pt2 = support.export(module, [torch.from_numpy(x[0])])
     want = support.eager(module, [x[1:]])[0]
-    quality = {}
+    scale, quality = {}, {}
     for observer in ("minmax", "mse", "auto"):
         image = support.compile_model(pt2, "cortex-m55", [x], "--observer", observer)
+        scale[observer] = support.corten("inspect", image, "--json").json["inputs"][0]["scale"]
         quality[observer] = support.sqnr(want, support.run(image, [x[1:]], floats=True)[0].reshape(want.shape))
-    assert quality["mse"] > quality["minmax"]
-    assert quality["auto"] >= min(quality.values())
+    assert scale["mse"] < scale["minmax"]
+    assert quality["auto"] >= max(quality.values()) - 0.5
