@@ -47,6 +47,8 @@ struct PlanOptions {
 };
 // Kernel rows picked and constants packed, one step a node.
 std::vector<PlannedStep> select(const Graph&, Tier, Goal);
+// The order of steps that needs least memory at once; graph and steps alike.
+void order(Graph&, std::vector<PlannedStep>&);
 // Arena offsets for every value and scratch.
 Planned plan(const Graph&, std::vector<PlannedStep> steps, const PlanOptions&);
 // Throws if two live values of the plan overlap: an independent recount from the steps alone.

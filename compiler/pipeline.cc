@@ -52,6 +52,7 @@ Back lower(Graph g, const Calibration* calibration, Observer observer, const Tar
   run_pass("layout", g, after, layout);
   Back b;
   std::vector<PlannedStep> steps = select(g, target.tier, o.goal);
+  order(g, steps);
   b.planned = plan(g, std::move(steps), o.plan);
   check_plan(b.planned);
   b.planned.name = identifier(o.model), b.planned.target = std::string(target.name), b.planned.tier = target.tier;
