@@ -84,6 +84,30 @@ inline void test_row(const Row& r, const Case& c) {
   run_damaged(r, c, sizes);
 }
 
+// Input `k` starts `distance` bytes after the output (rounded up to the planner's 16 unless it is 0), both in one buffer.
+inline void test_over(const Row& r, const Case& c, uint32_t k, int32_t distance) {
+  const int32_t apart = (distance + 15) & ~15, in = int32_t(g_in.size[k]), out = int32_t(c.out_bytes);
+  const int32_t out_at = apart < 0 ? (-apart < in ? -apart : (in + 15) & ~15) : 0, in_at = out_at + apart;
+  const int32_t end = in_at + in > out_at + out ? in_at + in : out_at + out;
+  if (end > kOperandBytes) return;
+  g_out.arm(end), g_scratch.arm(int32_t(r.scratch));
+  memcpy(g_out.s8() + in_at, g_in.at(int32_t(k)), size_t(in));
+  void* operands[kInputs + 1];
+  for (uint32_t i = 0; i < c.inputs; i++) operands[i] = g_in.at(int32_t(i));
+  operands[k] = g_out.s8() + in_at, operands[c.inputs] = g_out.s8() + out_at;
+  const KernelArgs a = {c.params, g_image, operands, g_scratch.data()};
+  r.run(&a);
+  expect(g_out.intact(), r.name, r.number, "wrote outside while over its input");
+  expect_equal(r.name, r.number + 1000, reinterpret_cast<const int8_t*>(g_want), g_out.s8() + out_at, out);
+}
+
+// An operator that may write its output over any operand of the same size.
+inline void test_row_in_place(const Row& r, const Case& c) {
+  test_row(r, c);
+  for (uint32_t k = 0; k < c.inputs; k++)
+    if (g_in.size[k] == c.out_bytes) test_over(r, c, k, 0);
+}
+
 }  // namespace corten::test
 
 // A test includes its kernels.def first as declarations, which this is for; then once more to run the rows.

@@ -26,7 +26,7 @@ int main() {
     lut_reference(p, reinterpret_cast<int8_t*>(g_image + p.table), g_in.s8(0), reinterpret_cast<int8_t*>(g_want));
     const Case c = {&p, sizeof p, 1, s.count, p.table + p.channels * 256};
 #define KERNEL(tier, fn, usable, scratch, packing) \
-  if (Tier::tier <= kTier && (usable)) test_row({#fn, fn, fn##_check, scratch, number}, c);
+  if (Tier::tier <= kTier && (usable)) test_row_in_place({#fn, fn, fn##_check, scratch, number}, c);
 #include "ops/lut/kernels.def"
 #undef KERNEL
   }

@@ -76,7 +76,7 @@ int main() {
       mul_reference(p, g_in.s8(0), g_in.s8(1), reinterpret_cast<int8_t*>(g_want));
       const Case c = {&p, sizeof p, 2, p.shape.count, 0};
 #define KERNEL(tier, fn, usable, scratch, packing) \
-  if (Tier::tier <= kTier && (usable)) test_row({#fn, fn, fn##_check, scratch, number}, c);
+  if (Tier::tier <= kTier && (usable)) test_row_in_place({#fn, fn, fn##_check, scratch, number}, c);
 #include "ops/mul/kernels.def"
 #undef KERNEL
     }

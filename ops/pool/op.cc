@@ -1,6 +1,7 @@
 // max_pool and avg_pool of (N, C, L) and (N, C, H, W); attributes at `axis`.
 #include "ops/legal.h"
 #include "ops/pool/constants.h"
+#include "ops/pool/overlap.h"
 
 namespace corten {
 
@@ -216,11 +217,14 @@ Lowered lower(const LowerArgs& a) {
     same_scale(a);
     p.kind = kPoolMax;
     p.scale = pool_scale(1, 1, 1);
-    return lowered(kRows, kChoices, a, p);
+    Lowered step = lowered(kRows, kChoices, a, p);
+    step.overlaps.push_back({0, pool_overlap(p)});
+    return step;
   }
   const bool count_pad = a.n.flag("count_include_pad");
   make_pool_average(p, x.scale, y.scale, count_pad, a.n.integer("divisor", 0), nullptr);
   Lowered step = lowered(kRows, kChoices, a, p);
+  step.overlaps.push_back({0, pool_overlap(p)});
   if (const uint32_t entries = pool_table_entries(p)) {
     std::vector<Scale> table(entries);
     make_pool_average(p, x.scale, y.scale, count_pad, a.n.integer("divisor", 0), table.data());
@@ -242,7 +246,7 @@ ChannelBounds average_bounds(const Graph& g, const Node& n, std::span<const Chan
   const auto is_zero = [](int64_t v) { return v == 0; };
   const auto before = n.ints("pad_before"), after = n.ints("pad_after");
   const bool whole = std::all_of(before.begin(), before.end(), is_zero) && std::all_of(after.begin(), after.end(), is_zero);
-  if (!in[0] || !whole || n.flag("adaptive") || n.integer("divisor") || has_clamp(n)) return {};
+  if (!in[0] || !whole || n.has("adaptive") || n.integer("divisor") || has_clamp(n)) return {};
   const Quant &x = quant_of(g, n.in[0], n), &y = quant_of(g, n.out[0], n);
   int32_t area = 1;
   for (int64_t k : n.ints("kernel")) area *= int32_t(k);

@@ -1,5 +1,6 @@
 // Every pool row against the reference, on the host and on the core.
 #include "ops/pool/constants.h"
+#include "ops/pool/overlap.h"
 #include "ops/pool/reference.h"
 #include "test/op_test.h"
 
@@ -49,7 +50,10 @@ int main() {
       const uint32_t entries = pool_table_entries(p);
       const Case c = {&p, sizeof p, 1, out, entries ? p.scales + entries * uint32_t(sizeof(Scale)) : 0};
 #define KERNEL(tier, fn, usable, scratch, packing) \
-  if (Tier::tier <= kTier && (usable)) test_row({#fn, fn, fn##_check, scratch, number}, c);
+  if (Tier::tier <= kTier && (usable)) {                                          \
+    test_row({#fn, fn, fn##_check, scratch, number}, c);                          \
+    test_over({#fn, fn, fn##_check, scratch, number}, c, 0, int32_t(pool_overlap(p))); \
+  }
 #include "ops/pool/kernels.def"
 #undef KERNEL
     }

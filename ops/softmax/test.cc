@@ -46,7 +46,7 @@ int main() {
       softmax_reference(p, table, g_in.s8(0), reinterpret_cast<int8_t*>(g_want));
       const Case c = {&p, sizeof p, 1, count, p.table + 1024};
 #define KERNEL(tier, fn, usable, scratch, packing) \
-  if (Tier::tier <= kTier && (usable)) test_row({#fn, fn, fn##_check, scratch, number}, c);
+  if (Tier::tier <= kTier && (usable)) test_row_in_place({#fn, fn, fn##_check, scratch, number}, c);
 #include "ops/softmax/kernels.def"
 #undef KERNEL
     }
