@@ -118,17 +118,19 @@ BoardReport run_part(const Program& program, const fs::path& elf, const std::vec
   return report;
 }
 
-// The indirect calls in corten_run: of kernels, and of the tracer, which a bench has none of.
+// The calls of kernels: indirect ones, in the runtime's functions of this name.
 std::vector<uint32_t> kernel_calls(const Elf& elf) {
-  const ElfSymbol* run = elf.symbol("corten_run");
-  if (!run) throw Error("the firmware has no corten_run");
-  const std::vector<uint8_t> code = elf.bytes(run->address, run->size);
   std::vector<uint32_t> calls;
-  for (uint32_t i = 0; i + 1 < code.size();) {
-    const uint32_t half = uint32_t(code[i] | code[i + 1] << 8);
-    if ((half & 0xff87) == 0x4780) calls.push_back(run->address + i);  // blx register
-    i += (half >> 11) >= 0x1d ? 4 : 2;                                 // 32-bit instructions start with 0b11101, 0b11110 or 0b11111
+  for (const ElfSymbol& s : elf.symbols()) {
+    if (!s.function || s.name.find("run_step") == std::string::npos) continue;
+    const std::vector<uint8_t> code = elf.bytes(s.address, s.size);
+    for (uint32_t i = 0; i + 1 < code.size();) {
+      const uint32_t half = uint32_t(code[i] | code[i + 1] << 8);
+      if ((half & 0xff87) == 0x4780) calls.push_back(s.address + i);  // blx register
+      i += (half >> 11) >= 0x1d ? 4 : 2;                              // 32-bit instructions start with 0b11101, 0b11110 or 0b11111
+    }
   }
+  if (calls.empty()) throw Error("the firmware has no calls of kernels");
   return calls;
 }
 

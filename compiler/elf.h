@@ -25,6 +25,7 @@ class Elf {
  public:
   static Elf load(const std::filesystem::path&);  // throws Error
   const std::vector<ElfSection>& sections() const { return sections_; }
+  const std::vector<ElfSymbol>& symbols() const { return symbols_; }
   const ElfSymbol* symbol(const std::string& name) const;             // nullptr if none
   const ElfSymbol* function_at(uint32_t address) const;               // that contains it
   std::vector<uint8_t> bytes(uint32_t address, uint32_t size) const;  // as loaded; fewer where the section ends

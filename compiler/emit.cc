@@ -113,8 +113,9 @@ ImageStep ImageWriter::step(const PlannedStep& planned) {
 // Stores its constants and writes where they are into its operands and params, which have their space already.
 void ImageWriter::place_step(ImageStep& s, const PlannedStep& planned) {
   for (size_t k = 0; k < planned.operands.size(); k++) {
-    const ImageOperand o = {where(planned.operands[k]), planned.operands[k].bytes};
-    memcpy(bytes_.data() + s.operands + k * sizeof o, &o, sizeof o);
+    const uint32_t place = where(planned.operands[k]), size = planned.operands[k].bytes;
+    memcpy(bytes_.data() + s.operands + 4 * k, &place, 4);
+    memcpy(bytes_.data() + s.operands + 4 * (planned.operands.size() + k), &size, 4);
   }
   for (const Blob& blob : planned.lowered.blobs) {
     require(blob.offset_field + 4 <= s.params_bytes, "an offset outside the params of " + planned.node);
@@ -147,7 +148,7 @@ std::vector<uint8_t> ImageWriter::write() {
   h.step_table = append(steps, 4);
   h.state_table = uint32_t(bytes_.size());
   for (size_t i = 0; i < steps.size(); i++) {
-    steps[i].operands = append(std::vector<ImageOperand>(planned[i]->operands.size()), 4);
+    steps[i].operands = append(std::vector<uint32_t>(2 * planned[i]->operands.size()), 4);
     steps[i].params = append(planned[i]->lowered.params, 4);
     bytes_.resize(aligned(bytes_.size(), 4));
   }

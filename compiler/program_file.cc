@@ -125,9 +125,9 @@ class Program::Runner {
       Trace& t = *static_cast<Trace*>(context);
       const ImageHeader& h = *image_at<ImageHeader>(t.image, 0);
       const ImageStep& s = image_at<ImageStep>(t.image, h.step_table)[step];
-      const ImageOperand& o = image_at<ImageOperand>(t.image, s.operands)[s.inputs + s.outputs - 1];
-      const uint8_t* data = t.arena + offset_of(o.where);
-      t.written.emplace_back(data, data + o.bytes);
+      const int last = s.inputs + s.outputs - 1;
+      const uint8_t* data = t.arena + offset_of(operand_places(t.image, s)[last]);
+      t.written.emplace_back(data, data + operand_sizes(t.image, s)[last]);
     };
     run(in);
     state.tracer = nullptr;
@@ -197,7 +197,7 @@ Program Program::from_bytes(std::vector<uint8_t> bytes, std::string source) {
     info.node = image_string(&h, s.node);
     info.kernel = image_string(&h, image_at<ImageKernel>(&h, h.kernel_table)[s.kernel].name);
     info.scratch_bytes = s.scratch_bytes, info.outputs = s.outputs;
-    for (int k = 0; k < s.inputs + s.outputs; k++) info.operand_bytes.push_back(image_at<ImageOperand>(&h, s.operands)[k].bytes);
+    for (int k = 0; k < s.inputs + s.outputs; k++) info.operand_bytes.push_back(operand_sizes(&h, s)[k]);
     p.steps_.push_back(std::move(info));
   }
   return p;

@@ -67,15 +67,10 @@ struct ImageState {
 };
 static_assert(sizeof(ImageState) == 12, "the image format");
 
-struct ImageOperand {
-  uint32_t where, bytes;  // 16-aligned
-};
-static_assert(sizeof(ImageOperand) == 8, "the image format");
-
 struct ImageStep {
   uint16_t kernel;  // index into the kernel table
   uint8_t inputs, outputs;
-  uint32_t operands;                // image offset, 4-aligned: ImageOperand[inputs + outputs]
+  uint32_t operands;                // image offset, 4-aligned: where of each (on 16 bytes), then bytes of each
   uint32_t params, params_bytes;    // image offset, 4-aligned
   uint32_t scratch, scratch_bytes;  // where, 16-aligned
   uint32_t node;                    // name, for people
@@ -86,6 +81,12 @@ static_assert(sizeof(ImageStep) == 28, "the image format");
 template <class T>
 const T* image_at(const void* image, uint32_t offset) {
   return reinterpret_cast<const T*>(static_cast<const uint8_t*>(image) + offset);
+}
+inline const uint32_t* operand_places(const void* image, const ImageStep& s) {
+  return image_at<uint32_t>(image, s.operands);
+}
+inline const uint32_t* operand_sizes(const void* image, const ImageStep& s) {
+  return operand_places(image, s) + s.inputs + s.outputs;
 }
 inline const char* image_string(const void* image, uint32_t name) {
   return image_at<char>(image, static_cast<const ImageHeader*>(image)->strings + name);

@@ -3,6 +3,8 @@
 
 namespace corten {
 
+constexpr uint32_t kFewOperands = 4;
+
 static void* resolve(const corten_model* m, uint32_t where) {
   return static_cast<uint8_t*>(m->memory[memory_of(where)].base) + offset_of(where);
 }
@@ -17,6 +19,18 @@ static corten_status fill_tensor(const corten_model* m, uint32_t index, corten_t
   for (uint32_t d = 0; d < kMaxRank; d++) t->dims[d] = d < io.rank ? io.shape[io.perm[d]] : 0;
   t->scale = io.scale32, t->zero = io.zero;
   return CORTEN_OK;
+}
+
+// Calls a step's kernel. Two of these, as most steps need the stack of a few operand pointers only; the bench finds them by name.
+template <uint32_t kOperands>
+__attribute__((noinline)) static void run_step(const corten_model* m, const ImageStep* s) {
+  const uint8_t* image = static_cast<const uint8_t*>(m->memory[0].base);
+  const uint32_t* where = operand_places(image, *s);
+  void* operand[kOperands];
+  const uint32_t operands = s->inputs + s->outputs;
+  for (uint32_t k = 0; k < operands; k++) operand[k] = resolve(m, where[k]);
+  const KernelArgs args = {image + s->params, image, operand, s->scratch_bytes ? resolve(m, s->scratch) : nullptr};
+  find_kernel(m, s->kernel)->run(&args);
 }
 
 }  // namespace corten
@@ -54,15 +68,12 @@ corten_status corten_run(corten_model* m) {
   if (!m) return CORTEN_BAD_ARGUMENT;
   if (!m->ready) return CORTEN_NOT_READY;
   const ImageHeader& h = header_of(m);
-  const uint8_t* image = image_at<uint8_t>(&h, 0);
-  const ImageStep* step = image_at<ImageStep>(image, h.step_table);
-  void* operand[kMaxOperands];
+  const ImageStep* step = image_at<ImageStep>(&h, h.step_table);
   for (uint32_t i = 0; i < h.steps; i++, step++) {
-    const ImageOperand* o = image_at<ImageOperand>(image, step->operands);
-    const uint32_t operands = step->inputs + step->outputs;
-    for (uint32_t k = 0; k < operands; k++) operand[k] = resolve(m, o[k].where);
-    const KernelArgs args = {image + step->params, image, operand, step->scratch_bytes ? resolve(m, step->scratch) : nullptr};
-    find_kernel(m, step->kernel)->run(&args);
+    if (step->inputs + step->outputs <= kFewOperands)
+      run_step<kFewOperands>(m, step);
+    else
+      run_step<kMaxOperands>(m, step);
     if (m->tracer) m->tracer(m->tracer_context, m, i);
   }
   return CORTEN_OK;

@@ -64,15 +64,12 @@ static corten_status verify_step(const corten_model* m, const ImageStep& s) {
   const ImageHeader& h = header_of(m);
   const uint32_t operands = s.inputs + s.outputs;
   if (s.kernel >= h.kernels || operands > kMaxOperands || !string_inside(h, s.node)) return CORTEN_BAD_IMAGE;
-  if (!table_inside(h, s.operands, operands, sizeof(ImageOperand), 4)) return CORTEN_BAD_IMAGE;
+  if (!table_inside(h, s.operands, operands, 2 * sizeof(uint32_t), 4)) return CORTEN_BAD_IMAGE;
   if (s.params % 4 || !inside(s.params, s.params_bytes, h.image_bytes)) return CORTEN_BAD_IMAGE;
   if (!place_inside(h, s.scratch, s.scratch_bytes, s.scratch_bytes != 0)) return CORTEN_BAD_IMAGE;
-  const ImageOperand* o = image_at<ImageOperand>(&h, s.operands);
-  uint32_t bytes[kMaxOperands];
-  for (uint32_t k = 0; k < operands; k++) {
-    if (!place_inside(h, o[k].where, o[k].bytes, k >= s.inputs)) return CORTEN_BAD_IMAGE;
-    bytes[k] = o[k].bytes;
-  }
+  const uint32_t *where = operand_places(&h, s), *bytes = operand_sizes(&h, s);
+  for (uint32_t k = 0; k < operands; k++)
+    if (!place_inside(h, where[k], bytes[k], k >= s.inputs)) return CORTEN_BAD_IMAGE;
   const KernelEntry* kernel = find_kernel(m, s.kernel);
   if (!kernel) return CORTEN_NO_KERNEL;
   const CheckArgs args = {image_at<void>(&h, s.params), s.params_bytes, h.image_bytes, bytes, operands, s.scratch_bytes};
