@@ -1,5 +1,8 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -17,17 +20,42 @@ struct Options {
   bool json = false;
 };
 
-void table(const Bench& b) {
-  fmt::print("{} on {} (emulated; instruction counts are exact)\n\n", b.model, b.target);
-  fmt::print("{:>4}  {:<36} {:<36} {:>12} {:>6}\n", "step", "node", "kernel", "instructions", "%");
-  for (size_t i = 0; i < b.steps.size(); i++)
-    fmt::print("{:>4}  {:<36} {:<36} {:>12} {:>6.1f}\n", i, b.steps[i].node, b.steps[i].kernel, b.steps[i].instructions,
-               100.0 * double(b.steps[i].instructions) / double(std::max<uint64_t>(b.instructions, 1)));
+// Multiply-accumulates of each step by the report beside the image; empty where that is missing or of another image.
+std::vector<double> reported_macs(const std::filesystem::path& image, const Bench& b) {
+  std::ifstream file(image.parent_path() / "report.json");
+  const nlohmann::json report = nlohmann::json::parse(file, nullptr, false);
+  if (!report.is_object() || !report.contains("steps") || report.value("target", "") != b.target) return {};
+  std::vector<double> macs;
+  for (const nlohmann::json& step : report["steps"]) {
+    const size_t i = macs.size();
+    if (i >= b.steps.size() || step.value("node", "") != b.steps[i].node || step.value("kernel", "") != b.steps[i].kernel)
+      return {};
+    macs.push_back(step.value("macs", 0.0));
+  }
+  return macs.size() == b.steps.size() ? macs : std::vector<double>();
+}
+
+std::string per_mac(uint64_t cycles, double macs) { return macs > 0 ? fmt::format("{:.3f}", double(cycles) / macs) : ""; }
+
+void table(const Bench& b, const std::vector<double>& macs) {
+  fmt::print("{} on {} (emulated; instruction counts are exact, cycles estimates for zero-wait memory)\n\n", b.model, b.target);
+  constexpr const char* kRow = "{:>4}  {:<32} {:<32} {:>12} {:>12} {:>6} {:>9}\n";
+  fmt::print(fmt::runtime(kRow), "step", "node", "kernel", "instructions", "est. cycles", "%", macs.empty() ? "" : "cyc./MAC");
+  double sum = 0;
+  for (size_t i = 0; i < b.steps.size(); i++) {
+    const BenchStep& s = b.steps[i];
+    const double share = 100.0 * double(s.cycles) / double(std::max<uint64_t>(b.cycles, 1)), m = macs.empty() ? 0 : macs[i];
+    fmt::print(fmt::runtime(kRow), i, s.node, s.kernel, s.instructions, s.cycles, fmt::format("{:.1f}", share),
+               per_mac(s.cycles, m));
+    sum += m;
+  }
   fmt::print("\ninstructions  {:>10} per inference\n", b.instructions);
-  fmt::print("arena         {:>10} bytes, scratch included\nstate         {:>10} bytes\nstack         {:>10} bytes\n", b.arena_bytes,
-             b.state_bytes, b.stack_bytes);
+  fmt::print("est. cycles   {:>10}", b.cycles);
+  if (sum > 0) fmt::print(", {} for each of {:.0f} multiply-accumulates", per_mac(b.cycles, sum), sum);
+  fmt::print("\narena         {:>10} bytes, scratch included\nstate         {:>10} bytes\nstack         {:>10} bytes\n",
+             b.arena_bytes, b.state_bytes, b.stack_bytes);
   fmt::print("image         {:>10} bytes\ncode          {:>10} bytes (runtime and kernels)\n", b.image_bytes, b.code_bytes);
-  if (!b.elf.empty()) fmt::print("kept          {}\n", b.elf);
+  if (!b.elf.empty()) fmt::print("kept          {}\n              {}\n", b.elf, b.counts);
 }
 
 void run(const Options& o) {
@@ -40,18 +68,19 @@ void run(const Options& o) {
   if (o.json)
     fmt::print("{}\n", to_json(b).dump(1));
   else
-    table(b);
+    table(b, reported_macs(o.image, b));
 }
 
 }  // namespace
 
 void add_bench(CLI::App& app) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("bench", "instructions per step, stack, RAM and flash of one inference on an emulated board");
+  CLI::App* c =
+      app.add_subcommand("bench", "instructions and cycles per step, stack, RAM and flash of one inference on an emulated board");
   c->add_option("image", o->image, "model.corten")->required();
   c->add_option("--on", o->on, "qemu")->check(CLI::IsMember({"qemu"}))->capture_default_str();
   c->add_option("-i,--input", o->input, "the first sample of this file instead of made-up values");
-  c->add_option("--keep", o->keep, "leave the ELF that ran in this folder");
+  c->add_option("--keep", o->keep, "leave the ELF that ran and the counts in this folder");
   c->add_flag("--json", o->json, "print JSON");
   c->footer("Example:\n  corten bench build/kws/model.corten --on qemu");
   c->callback([o] { run(*o); });

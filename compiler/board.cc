@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "compiler/cycles.h"
 #include "compiler/elf.h"
 #include "compiler/firmware.h"
 #include "compiler/process.h"
@@ -89,12 +90,12 @@ std::string concatenated(const Program& program, const std::vector<Sample>& samp
   return bytes;
 }
 
-void keep_elf(const BoardOptions& options, const fs::path& elf, std::string* kept = nullptr) {
+void keep_file(const BoardOptions& options, const fs::path& file, const std::string& name, std::string* kept = nullptr) {
   if (options.keep.empty()) return;
   std::error_code error;
   fs::create_directories(options.keep, error);
-  const fs::path to = options.keep / elf.filename();
-  if (error || !fs::copy_file(elf, to, fs::copy_options::overwrite_existing, error))
+  const fs::path to = options.keep / name;
+  if (error || !fs::copy_file(file, to, fs::copy_options::overwrite_existing, error))
     throw Error("cannot write " + to.string() + ": " + error.message());
   if (kept) *kept = to;
 }
@@ -152,18 +153,20 @@ void read_counts(const fs::path& path, const Program& program, Bench& bench) {
         fmt::format("the emulator counted {} steps, not {}", blocks.empty() ? 0 : blocks.size() - 1, program.steps().size()));
   bench.rest = std::move(blocks.back());
   for (size_t i = 0; i < program.steps().size(); i++) {
-    BenchStep s{program.steps()[i].node, program.steps()[i].kernel, 0, std::move(blocks[i])};
+    BenchStep s{program.steps()[i].node, program.steps()[i].kernel, 0, 0, std::move(blocks[i])};
     for (const auto& [address, count] : s.counts) s.instructions += count;
     bench.steps.push_back(std::move(s));
   }
 }
 
-void sum_counts(const Elf& elf, Bench& bench) {
-  const auto add = [&](const Counts& counts) {
-    for (const auto& [address, count] : counts) bench.instructions += count, bench.functions[function_name(elf, address)] += count;
-  };
-  for (const BenchStep& s : bench.steps) add(s.counts);
-  add(bench.rest);
+void sum_counts(const Elf& elf, const CycleModel& model, Bench& bench) {
+  Counts all = bench.rest;
+  for (BenchStep& s : bench.steps) {
+    s.cycles = model.cycles(s.counts);
+    for (const auto& [address, count] : s.counts) all[address] += count;
+  }
+  for (const auto& [address, count] : all) bench.instructions += count, bench.functions[function_name(elf, address)] += count;
+  bench.cycles = model.cycles(all);
 }
 
 }  // namespace
@@ -172,7 +175,7 @@ BoardRun run_on_board(const Program& program, const std::vector<Sample>& samples
   require_emulator();
   TemporaryDirectory build;
   const fs::path elf = build_firmware(program, build.path());
-  keep_elf(options, elf);
+  keep_file(options, elf, elf.filename());
   BoardRun run;
   run.outputs.resize(samples.size());
   const size_t parts = std::max<size_t>(1, std::min<size_t>(std::thread::hardware_concurrency(), samples.size() / 4));
@@ -204,7 +207,7 @@ Bench bench_on_board(const Program& program, const Sample& input, const BoardOpt
   TemporaryDirectory build;
   const fs::path path = build_firmware(program, build.path());
   Bench bench;
-  keep_elf(options, path, &bench.elf);
+  keep_file(options, path, path.filename(), &bench.elf);
   const Elf elf = Elf::load(path);
   const ElfSymbol *begin = elf.symbol("corten_bench_begin"), *end = elf.symbol("corten_bench_end");
   if (!begin || !end) throw Error("the firmware has no corten_bench_begin and corten_bench_end");
@@ -225,16 +228,19 @@ Bench bench_on_board(const Program& program, const Sample& input, const BoardOpt
     if (s.name != ".vectors" && s.name != ".harness" && s.name != ".model") bench.code_bytes += s.size;
   }
   read_counts(counts, program, bench);
-  sum_counts(elf, bench);
+  sum_counts(elf, CycleModel(path, target_named(program.target()).pipeline), bench);
+  keep_file(options, counts, program.name() + ".counts", &bench.counts);
   return bench;
 }
 
 nlohmann::json to_json(const Bench& b) {
   nlohmann::json steps = nlohmann::json::array();
-  for (const BenchStep& s : b.steps) steps.push_back({{"node", s.node}, {"kernel", s.kernel}, {"instructions", s.instructions}});
+  for (const BenchStep& s : b.steps)
+    steps.push_back({{"node", s.node}, {"kernel", s.kernel}, {"instructions", s.instructions}, {"est_cycles", s.cycles}});
   nlohmann::json j = {{"model", b.model},
                       {"target", b.target},
                       {"instructions", b.instructions},
+                      {"est_cycles", b.cycles},
                       {"arena_bytes", b.arena_bytes},
                       {"state_bytes", b.state_bytes},
                       {"stack_bytes", b.stack_bytes},
@@ -244,7 +250,7 @@ nlohmann::json to_json(const Bench& b) {
                       {"flash", b.flash},
                       {"functions", b.functions},
                       {"steps", steps}};
-  if (!b.elf.empty()) j["elf"] = b.elf;
+  if (!b.elf.empty()) j["elf"] = b.elf, j["counts"] = b.counts;
   return j;
 }
 

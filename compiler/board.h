@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "compiler/cycles.h"
 #include "compiler/program_file.h"
 
 namespace corten {
 
 struct BoardOptions {
   int timeout_seconds = 600;
-  std::filesystem::path keep;  // where the ELF that ran is left; empty: nowhere
+  std::filesystem::path keep;  // where the ELF that ran and what a bench counted are left; empty: nowhere
 };
 
 struct BoardRun {
@@ -24,18 +25,16 @@ struct BoardRun {
 // Throws Error where the board faults, stops or takes too long.
 BoardRun run_on_board(const Program&, const std::vector<Sample>& samples, const BoardOptions& = {});
 
-using Counts = std::map<uint32_t, uint64_t>;  // executions by address
-
 struct BenchStep {
   std::string node, kernel;
-  uint64_t instructions = 0;  // the runtime's dispatch included
+  uint64_t instructions = 0, cycles = 0;  // the runtime's dispatch included; cycles are estimates, see cycles.h
   Counts counts;
 };
 
 struct Bench {
-  std::string model, target, elf;  // elf: empty unless kept
-  uint64_t instructions = 0;       // of one inference
-  uint32_t arena_bytes = 0;        // scratch included
+  std::string model, target, elf, counts;  // files; empty unless kept
+  uint64_t instructions = 0, cycles = 0;   // of one inference
+  uint32_t arena_bytes = 0;                // scratch included
   uint32_t state_bytes = 0, stack_bytes = 0, init_stack_bytes = 0;
   uint32_t image_bytes = 0;                   // all of model.corten
   uint32_t code_bytes = 0;                    // all other flash but start-up and harness

@@ -9,9 +9,12 @@
 
 namespace corten {
 
+enum class Pipeline { m0, m4, m55 };  // that estimated cycles assume, see cycles.h
+
 struct Target {
   std::string_view name;  // "cortex-m55"
   Tier tier;
+  Pipeline pipeline;
   std::string_view flags;          // of arm-none-eabi-g++, separated by spaces
   std::string_view machine;        // of qemu-system-arm
   std::string_view linker_script;  // in test/board
