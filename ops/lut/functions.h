@@ -52,7 +52,7 @@ constexpr LutFunction stage(std::string_view name, F) {
 inline constexpr LutFunction kFunctions[] = {
     STAGE("clamp", clamped(x, a, b)),
     STAGE("add_scalar", x + a),
-    STAGE("mul_scalar", a * x),
+    STAGE("mul_scalar", (x * a)),
     STAGE("leaky_relu", x > 0 ? x : x * a),
     STAGE("elu", x > 0 ? x * b : std::expm1(x) * a * b),
     STAGE("celu", x > 0 ? x : std::expm1(x / a) * a),
