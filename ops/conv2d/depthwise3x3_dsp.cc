@@ -24,13 +24,15 @@ struct PairFiller {
     const int8_t *upper = upper_inside ? x + iy * row : padding, *lower = lower_inside ? x + (iy + 1) * row : padding;
     const int32_t upper_step = upper_inside ? step : 0, lower_step = lower_inside ? step : 0;
     iy += 2;
-    if (channels == kGroup) {
-      for (int32_t i = columns; i > 0; i--, to += kGroup, upper += upper_step, lower += lower_step)
+    int32_t i = columns;
+    if (channels == kGroup && upper_inside && lower_inside)
+      for (; i > 1; i -= 2, to += 2 * kGroup, upper += 2 * step, lower += 2 * step) {
+        const uint32_t next_upper = load4(upper + step), next_lower = load4(lower + step);
         store_pairs(to, load4(upper), load4(lower));
-    } else {
-      for (int32_t i = columns; i > 0; i--, to += kGroup, upper += upper_step, lower += lower_step)
-        store_pairs(to, load_channels(upper, channels), load_channels(lower, channels));
-    }
+        store_pairs(to + kGroup, next_upper, next_lower);
+      }
+    for (; i > 0; i--, to += kGroup, upper += upper_step, lower += lower_step)
+      store_pairs(to, load_channels(upper, channels), load_channels(lower, channels));
   }
 };
 

@@ -10,114 +10,98 @@ namespace corten {
 
 inline constexpr int32_t kLanes = 3;  // pixels at a time
 
-// Widens streams of bytes into N lanes side by side, four bytes at a time. Runs need not be whole words: what is left waits in
-// `held`. Everything is inlined, so that the state stays in registers.
+// Four inputs of a lane: words 0 and 2 of the bytes, then 1 and 3.
+inline void store_lane(uint32_t* lane, uint32_t v) { lane[0] = sxtb16(v), lane[kLanes] = sxtb16_ror8(v); }
+
+// f(i) for every lane, written out: the lanes' state stays in registers.
+template <int N, class F>
+inline __attribute__((always_inline)) void each_lane(const F& f) {
+  static_assert(N == 1 || N == kLanes);
+  f(0);
+  if constexpr (N == kLanes) f(1), f(2);
+}
+// The lanes' next four bytes each, `distance` bytes apart.
 template <int N>
-struct LaneWriter {
-  uint32_t* lane;
-  uint32_t held[N];  // `bits` of each: 0, 8, 16 or 24
-  int32_t bits;
-  explicit LaneWriter(uint32_t* first) : lane(first), held{}, bits(0) {}
+inline void store_lanes(uint32_t* lane, const int8_t* x, int32_t distance) {
+  uint32_t v[N];
+  each_lane<N>([&](int32_t i) { v[i] = load4(x + i * distance); });
+  each_lane<N>([&](int32_t i) { store_lane(lane + i, v[i]); });
+}
+// The last bytes of a single run: out of its last word, or one by one where there is none.
+inline uint32_t run_end(const int8_t* x, int32_t run) {
+  const int32_t rest = run & 3;
+  if (run > 4) return load4(x + run - 4) >> (32 - 8 * rest);
+  uint32_t v = 0;
+  for (int32_t k = rest - 1; k >= 0; k--) v = v << 8 | uint8_t(x[k]);
+  return v;
+}
 
-  template <class F>
-  static inline __attribute__((always_inline)) void each(const F& f) {
-    f(0);
-    if constexpr (N == 3) f(1), f(2);
-  }
-  // f(i) is lane i's next word.
-  template <class F>
-  inline __attribute__((always_inline)) void emit(const F& f) {
-    each([&](int32_t i) {
-      const uint32_t v = f(i);
-      lane[i] = sxtb16(v), lane[i + kLanes] = sxtb16_ror8(v);
-    });
-    lane += 2 * kLanes;
-  }
-  // f(i) is lane i's next n bits, the rest of the word being 0. n: 8, 16, 24 or 32.
-  template <class F>
-  inline __attribute__((always_inline)) void push(int32_t n, const F& f) {
-    if (bits + n < 32) {
-      each([&](int32_t i) { held[i] |= f(i) << bits; });
-      bits += n;
-      return;
-    }
-    const int32_t taken = 32 - bits;  // n or fewer
-    emit([&](int32_t i) {
-      const uint32_t v = f(i), word = held[i] | v << bits;
-      held[i] = taken < n ? v >> taken : 0;
-      return word;
-    });
-    bits = n - taken;
-  }
-  // n bytes of each lane, `distance` bytes from a lane's to the next one's.
-  inline __attribute__((always_inline)) void run(const int8_t* x, int32_t distance, int32_t n) {
-    const int8_t* at = x;
-    if (bits == 0) {
-      for (int32_t left = n; left >= 4; left -= 4, at += 4) emit([&](int32_t i) { return load4(at + i * distance); });
-    } else {
-      for (int32_t left = n; left >= 4; left -= 4, at += 4)
-        emit([&](int32_t i) {
-          const uint32_t v = load4(at + i * distance), word = held[i] | v << bits;
-          held[i] = v >> (32 - bits);
-          return word;
-        });
-    }
-    const int32_t rest = n & 3;
-    if (!rest) return;
-    if (n > 4) {  // the run's last word, less what has been taken
-      push(8 * rest, [&](int32_t i) { return load4(x + i * distance + n - 4) >> (32 - 8 * rest); });
-    } else {
-      push(8 * rest, [&](int32_t i) {
-        const int8_t* from = x + i * distance;
-        uint32_t v = uint8_t(from[0]);
-        if (rest > 1) v |= uint32_t(uint8_t(from[1])) << 8;
-        if (rest > 2) v |= uint32_t(uint8_t(from[2])) << 16;
-        return v;
-      });
-    }
-  }
-  inline __attribute__((always_inline)) void finish() {
-    if (bits) emit([&](int32_t i) { return held[i]; });
-  }
+// The inputs of a window: `rows` runs of `run` bytes, `down` bytes apart. In the order of conv_dsp_tap: every row's whole words, then
+// column by column what is left.
+struct WindowRows {
+  int32_t rows, run, down;
 };
+template <int N>
+inline __attribute__((always_inline)) void widen_ends(uint32_t* lane, const int8_t* x, int32_t distance, const WindowRows& w) {
+  constexpr uint32_t kEmpty = 1u << 31;  // the bit goes down ahead of the bytes
+  uint32_t held[N];
+  each_lane<N>([&](int32_t i) { held[i] = kEmpty; });
+  for (int32_t rest = w.run & 3; rest > 0; rest--) {
+    const int8_t* at = x + w.run - rest;
+    for (int32_t r = w.rows; r > 0; r--, at += w.down) {
+      const bool last = held[0] & 128;
+      each_lane<N>([&](int32_t i) { held[i] = held[i] >> 8 | uint32_t(uint8_t(at[i * distance])) << 24; });
+      if (!last) continue;
+      each_lane<N>([&](int32_t i) { store_lane(lane + i, held[i]), held[i] = kEmpty; });
+      lane += 2 * kLanes;
+    }
+  }
+  if (held[0] == kEmpty) return;
+  while (!(held[0] & 128)) each_lane<N>([&](int32_t i) { held[i] >>= 8; });
+  each_lane<N>([&](int32_t i) { store_lane(lane + i, held[i] >> 8); });
+}
+// N lanes side by side.
+template <int N>
+__attribute__((noinline)) void widen_rows(uint32_t* lane, const int8_t* x, int32_t distance, WindowRows w) {
+  const int8_t* row = x;
+  const int32_t words = w.run / 4, skip = w.down - 4 * words;
+  for (int32_t r = w.rows; r > 0; r--, row += skip)
+    for (int32_t k = words; k > 0; k--, row += 4, lane += 2 * kLanes) store_lanes<N>(lane, row, distance);
+  if (w.run % 4) widen_ends<N>(lane, x, distance, w);
+}
+// The same of windows of one pixel.
+template <int N>
+inline void widen_pixels(uint32_t* lane, const int8_t* x, int32_t n) {
+  const int8_t* at = x;
+  for (int32_t k = n / 4; k > 0; k--, at += 4, lane += 2 * kLanes) store_lanes<N>(lane, at, n);
+  if (n % 4)
+    for (int32_t i = 0; i < N; i++, x += n) store_lane(lane + i, run_end(x, n));
+}
 
-// Walks over the output pixels of one group, image after image, and widens their inputs.
+// Walks over the output pixels of one group, image after image, and widens their inputs. `patch` takes one window's bytes.
 class PixelWalk {
  public:
-  PixelWalk(const ConvParams& params, const int8_t* images, int32_t group)
+  PixelWalk(const ConvParams& params, const int8_t* images, int32_t group, uint32_t* patch_words)
       : p(params),
         gi(conv_group_in(params)),
         row(params.in_w * params.in_c),
         image(images + group * gi),
+        patch(patch_words),
         iy(-params.pad_t),
         ix(-params.pad_l) {
-    flat = conv_is_pointwise(p);
+    dense = p.groups == 1 && p.dil_w == 1;
+    inside = {p.k_h, p.k_w * gi, p.dil_h * row};
     last_y = p.in_h - 1 - (p.k_h - 1) * p.dil_h;
-    last_x = p.groups == 1 && p.dil_w == 1 ? p.in_w - p.k_w : -1;
+    last_x = dense ? p.in_w - p.k_w : -1;
   }
   // The next n <= 3 pixels.
   void widen(uint32_t* lanes, int32_t n) {
-    if (flat) {
-      if (n == kLanes) {
-        widen_inside<kLanes>(lanes, image, gi);
-      } else {
-        for (int32_t i = 0; i < n; i++) widen_inside<1>(lanes + i, image + i * gi, 0);
-      }
-      image += n * gi;
-      return;
-    }
     const int32_t far = ix + (kLanes - 1) * p.stride_w;
     if (n == kLanes && ox + kLanes <= p.out_w && iy >= 0 && iy <= last_y && ix >= 0 && far <= last_x) {
-      widen_inside<kLanes>(lanes, image + iy * row + ix * gi, p.stride_w * gi);
+      widen_rows<kLanes>(lanes, image + iy * row + ix * gi, p.stride_w * gi, inside);
       next(kLanes);
-      return;
-    }
-    for (int32_t i = 0; i < n; i++) {
-      if (iy >= 0 && iy <= last_y && ix >= 0 && ix <= last_x)
-        widen_inside<1>(lanes + i, image + iy * row + ix * gi, 0);
-      else
-        widen_edge(lanes + i);
-      next(1);
+    } else {
+      for (int32_t i = 0; i < n; i++) widen_one(lanes + i);
     }
   }
 
@@ -128,75 +112,83 @@ class PixelWalk {
     ox = 0, ix = -p.pad_l, iy += p.stride_h;
     if (++oy == p.out_h) oy = 0, iy = -p.pad_t, image += p.in_h * row;
   }
-  template <int N>
-  __attribute__((noinline)) void widen_inside(uint32_t* lane, const int8_t* x, int32_t distance) const {
-    LaneWriter<N> writer(lane);
-    const int32_t n = p.k_w * gi, down = p.dil_h * row;
-    for (int32_t r = p.k_h; r > 0; r--, x += down) writer.run(x, distance, n);
-    writer.finish();
+  __attribute__((noinline)) void widen_one(uint32_t* lane) {
+    if (iy >= 0 && iy <= last_y && ix >= 0 && ix <= last_x) {
+      widen_rows<1>(lane, image + iy * row + ix * gi, 0, inside);
+    } else {
+      gather();
+      widen_rows<1>(lane, reinterpret_cast<const int8_t*>(patch), 0, {p.k_h, inside.run, inside.run});
+    }
+    next(1);
   }
-  // One lane, byte by byte unless every run is whole words. A step of 0 repeats the bytes at x.
-  struct EdgeWriter {
-    uint32_t* lane;
-    uint32_t held;
-    int32_t bits;
-    void emit(uint32_t v) {
-      lane[0] = sxtb16(v), lane[kLanes] = sxtb16_ror8(v);
-      lane += 2 * kLanes;
-    }
-    __attribute__((noinline)) void run(const int8_t* x, int32_t step, int32_t n, bool words) {
-      EdgeWriter w = *this;
-      if (words) {
-        for (; n > 0; n -= 4, x += 4 * step) w.emit(load4(x));
-      } else {
-        for (; n > 0; n--, x += step) {
-          w.held |= uint32_t(uint8_t(*x)) << w.bits, w.bits += 8;
-          if (w.bits == 32) w.emit(w.held), w.held = 0, w.bits = 0;
-        }
-      }
-      *this = w;
-    }
-  };
-  // A window that sticks out of the image, or whose taps do not lie side by side.
-  __attribute__((noinline)) void widen_edge(uint32_t* lane) const {
+  // Copies a window that sticks out of the image, or whose taps do not lie side by side.
+  void gather() const {
     const uint32_t zero = uint8_t(p.in_zero) * 0x01010101u;
-    const int8_t* padding = reinterpret_cast<const int8_t*>(&zero);
-    const bool words = gi % 4 == 0;
-    const int32_t span = p.groups == 1 && p.dil_w == 1 ? p.k_w : 1;
-    EdgeWriter writer = {lane, 0, 0};
-    for (int32_t r = p.k_h, y = iy; r > 0; r--, y += p.dil_h) {
-      const bool inside = y >= 0 && y < p.in_h;
-      for (int32_t s = p.k_w, column = ix; s > 0; s -= span, column += p.dil_w) {
-        const int32_t left = inside ? clamp(-column, 0, span) : span, right = clamp(p.in_w - column, left, span);
-        if (left > 0) writer.run(padding, 0, left * gi, words);
-        if (right > left) writer.run(image + y * row + (column + left) * p.in_c, 1, (right - left) * gi, words);
-        if (right < span) writer.run(padding, 0, (span - right) * gi, words);
-      }
+    for (int32_t k = conv_dsp_taps(p) / 4 - 1; k >= 0; k--) patch[k] = zero;
+    const int32_t span = dense ? p.k_w : 1;
+    int8_t* to = reinterpret_cast<int8_t*>(patch);
+    for (int32_t s = 0, column = ix; s < p.k_w; s += span, column += p.dil_w, to += span * gi) {
+      const int32_t left = clamp(-column, 0, span), right = clamp(p.in_w - column, left, span);
+      const int8_t* x = image + (column + left) * p.in_c;
+      int8_t* at = to + left * gi;
+      for (int32_t r = 0, y = iy; r < p.k_h; r++, y += p.dil_h, at += inside.run)
+        if (y >= 0 && y < p.in_h) copy(at, x + y * row, (right - left) * gi);
     }
-    if (writer.bits) writer.emit(writer.held);
+  }
+  static void copy(int8_t* to, const int8_t* from, int32_t n) {
+    for (; n >= 4; n -= 4, to += 4, from += 4) store4(to, load4(from));
+    for (; n > 0; n--) *to++ = *from++;
   }
 
   const ConvParams& p;
+  WindowRows inside;
   int32_t gi, row;
-  const int8_t* image;                             // at the group's first channel; at the next pixel if flat
+  const int8_t* image;                             // at the group's first channel
+  uint32_t* patch;
   int32_t iy, ix, last_y, last_x, oy = 0, ox = 0;  // last: of a window's first tap whose window is inside and dense
-  bool flat;                                       // pixels follow one another, output as input
+  bool dense;                                      // a window's rows are runs of bytes
 };
 
-// Calls tile(group, n, y) for every n <= 3 pixels of every group, after their inputs are in scratch; y is pixel 0's output.
+// Runs a convolution tile by tile: tile.begin(group), then tile(n, y) for every n <= 3 of its pixels after their inputs are in scratch;
+// y is pixel 0's output. Two functions, as the pixels of a 1x1 convolution follow one another, output as input.
 template <class Tile>
-inline void for_each_tile(const ConvParams& p, const KernelArgs* a, const Tile& tile) {
-  uint32_t* lanes = static_cast<uint32_t*>(a->scratch);
-  const int32_t pixels = p.n * p.out_h * p.out_w, out_c = p.out_c;
+__attribute__((noinline)) void run_tiles_1x1(const KernelArgs* a) {
+  const ConvParams& p = *static_cast<const ConvParams*>(a->params);
+  uint32_t* const lanes = static_cast<uint32_t*>(a->scratch);
+  const int8_t* x = static_cast<const int8_t*>(a->operand[0]);
+  int8_t* y = static_cast<int8_t*>(a->operand[1]);
+  const int32_t out_c = p.out_c, in_c = p.in_c;
+  Tile tile(p, a);
+  tile.begin(0);
+  int32_t left = p.n * p.out_h * p.out_w;
+  for (; left >= kLanes; left -= kLanes, x += kLanes * in_c, y += kLanes * out_c) {
+    widen_pixels<kLanes>(lanes, x, in_c);
+    tile(kLanes, y);
+  }
+  if (left == 0) return;
+  for (int32_t i = 0; i < left; i++) widen_rows<1>(lanes + i, x + i * in_c, 0, {1, in_c, 0});
+  tile(left, y);
+}
+template <class Tile>
+__attribute__((noinline)) void run_tiles_any(const KernelArgs* a) {
+  const ConvParams& p = *static_cast<const ConvParams*>(a->params);
+  uint32_t* const lanes = static_cast<uint32_t*>(a->scratch);
+  const int8_t* x = static_cast<const int8_t*>(a->operand[0]);
+  Tile tile(p, a);
   for (int32_t g = 0; g < p.groups; g++) {
-    PixelWalk walk(p, static_cast<const int8_t*>(a->operand[0]), g);
+    PixelWalk walk(p, x, g, lanes + kLanes * conv_dsp_taps(p) / 2);
     int8_t* y = static_cast<int8_t*>(a->operand[1]) + g * conv_group_out(p);
-    for (int32_t left = pixels; left > 0; left -= kLanes, y += kLanes * out_c) {
+    tile.begin(g);
+    for (int32_t left = p.n * p.out_h * p.out_w; left > 0; left -= kLanes, y += kLanes * p.out_c) {
       const int32_t n = left < kLanes ? left : kLanes;
       walk.widen(lanes, n);
-      tile(g, n, y);
+      tile(n, y);
     }
   }
+}
+template <class Tile>
+inline void run_tiles(const KernelArgs* a) {
+  conv_is_pointwise(*static_cast<const ConvParams*>(a->params)) ? run_tiles_1x1<Tile>(a) : run_tiles_any<Tile>(a);
 }
 
 }  // namespace corten

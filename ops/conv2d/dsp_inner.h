@@ -15,7 +15,7 @@ struct PairTile {
   int32_t d1, d2;      // from pixel 0 to pixels 1 and 2; 0 for a pixel that is not there, which is then written first
   int32_t twice_zero;  // see dsp_scale.h
   int32_t steps;       // words of taps, even
-  int32_t rounds;      // (steps + 15) / 16
+  int32_t rounds;      // (steps + 14) / 16: of all steps but the first
   int8_t* end;         // of pixel 0's channels; an odd last channel has a partner of zeros that is not stored
 };
 

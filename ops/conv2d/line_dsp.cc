@@ -8,15 +8,16 @@
 // taps, r12 the four outputs' first pair, lr their place. On the stack: the struct's fields in their order from 0 (weights, pairs,
 // y, step, out, words, twice_zero, channels), then from 32 the channel's bias, mult, addend, shift and the outputs left.
 // clang-format off
-#define WORD(here, next)            \
-  "ldr r6, [r10], #4\n"             \
-  "ldr " next ", [r9], #16\n"       \
-  "sxtb16 r7, r6\n"                 \
-  "sxtb16 r8, r6, ror #8\n"         \
-  "smlad r0, " here ", r7, r0\n"    \
-  "smlad r1, " here ", r8, r1\n"    \
-  "smlad r2, " next ", r7, r2\n"    \
-  "smlad r3, " next ", r8, r3\n"
+#define WORD(here, next, sum1, sum2, sum3)  \
+  "ldr r6, [r10], #4\n"                     \
+  "ldr " next ", [r9], #16\n"               \
+  "sxtb16 r7, r6\n"                         \
+  "sxtb16 r8, r6, ror #8\n"                 \
+  "smlad r1, " here ", r8, " sum1 "\n"      \
+  "smlad r2, " next ", r7, " sum2 "\n"      \
+  "smlad r3, " next ", r8, " sum3 "\n"      \
+  "smlad r0, " here ", r7, r0\n"
+#define NEXT_WORD(here, next) WORD(here, next, "r1", "r2", "r3")
 asm(".syntax unified\n"
     ".pushsection .text.conv2d_dsp_line, \"ax\", %progbits\n"
     ".p2align 2\n"
@@ -53,14 +54,16 @@ asm(".syntax unified\n"
     "ldr r4, [r12]\n"
     "add r9, r12, #16\n"
     "add r12, #32\n"
-    "mov r1, r0\n"
-    "mov r2, r0\n"
-    "mov r3, r0\n"
+    WORD("r4", "r5", "r0", "r0", "r0")
+    NEXT_WORD("r5", "r4")
+    "cmp r10, r11\n"
+    "beq 6f\n"
     "3:\n"
-    WORD("r4", "r5")
-    WORD("r5", "r4")
+    NEXT_WORD("r4", "r5")
+    NEXT_WORD("r5", "r4")
     "cmp r10, r11\n"
     "bne 3b\n"
+    "6:\n"
     "ldr r6, [sp, #36]\n"
     "ldr r7, [sp, #40]\n"
     "ldr r8, [sp, #44]\n"
@@ -118,6 +121,7 @@ asm(".syntax unified\n"
     ".popsection\n");
 // clang-format on
 #undef WORD
+#undef NEXT_WORD
 
 #else
 

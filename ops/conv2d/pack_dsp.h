@@ -22,13 +22,21 @@ inline uint32_t conv_dsp_facts(const ConvParams& p, const ConvSource& s) {
 constexpr int32_t conv_dsp_taps(const ConvParams& p) { return (conv_taps(p) + 3) & ~3; }
 constexpr int32_t conv_dsp_pairs(const ConvParams& p) { return (conv_group_out(p) + 1) / 2; }
 
+// Which tap, in the order of (k_h, k_w, in_c / groups), stands at place k: first the words of four that each of the k_h rows has,
+// then column by column what is left.
+constexpr int32_t conv_dsp_tap(const ConvParams& p, int32_t k) {
+  const int32_t run = p.k_w * conv_group_in(p), whole = run & ~3, words = p.k_h * whole;
+  return k < words ? k / whole * run + k % whole : (k - words) % p.k_h * run + whole + (k - words) / p.k_h;
+}
+
 // The taps of channel o and, if there is one, o + 1. combined: bytes (a, b) are the halfword 256*b + a, b being one less where a is
 // negative; else both bytes are as they are.
 inline void conv_dsp_pack_pair(const ConvParams& p, const ConvSource& s, int32_t o, bool both, bool combined, uint8_t* out) {
   const int32_t taps = conv_taps(p);
   const int8_t* a = s.weights + o * taps;
   for (int32_t k = 0; k < conv_dsp_taps(p); k++) {
-    const int32_t wa = k < taps ? a[k] : 0, wb = k < taps && both ? a[taps + k] : 0;
+    const int32_t from = k < taps ? conv_dsp_tap(p, k) : 0;
+    const int32_t wa = k < taps ? a[from] : 0, wb = k < taps && both ? a[taps + from] : 0;
     uint8_t* at = out + k / 4 * 8 + k % 2 * 4 + k % 4 / 2 * 2;
     at[0] = uint8_t(wa), at[1] = uint8_t(wb - (combined && wa < 0));
   }
@@ -82,8 +90,8 @@ inline void conv_wide_pack(const ConvParams& p, const ConvSource& s, uint8_t* we
 }
 inline constexpr ConvPacking conv_wide = {conv_wide_weights, conv_wide_tables, conv_wide_pack};
 
-// Scratch: three pixels' taps as int16.
-constexpr uint32_t conv_dsp_scratch(const ConvParams& p) { return uint32_t(conv_dsp_taps(p)) * 6; }
+// Scratch: three pixels' taps as int16, and one pixel's as they are.
+constexpr uint32_t conv_dsp_scratch(const ConvParams& p) { return uint32_t(conv_dsp_taps(p)) * (conv_is_pointwise(p) ? 6 : 7); }
 
 // Depthwise 3x3. A column's taps (w0, w1, w2) as bytes w0 w1 w1 w2: SXTB16 gives (w0, w1) for a pair of rows that starts with the
 // window, SXTB16 of the rotated word (w1, w2) for one that ends with it.

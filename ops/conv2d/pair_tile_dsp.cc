@@ -6,8 +6,8 @@
 
 // r0-r2 sums a, r3-r5 sums b, r6 stream, r7-r9 inputs, r10 taps of both, r11 taps of a, r12 rounds, lr inputs' address. The tile's
 // fields lie on the stack in their order: 0 stream, 4 x, 8 y, 12 d1, 16 d2, 20 twice_zero, 24 entry (from steps), 28 rounds, 32
-// end. One word of taps on three pairs of inputs takes 12 cycles. Every instruction of a step is 4 bytes long: the loop is entered
-// at the step that leaves a whole number of rounds.
+// end - 1. One word of taps on three pairs of inputs takes 12 cycles. The first step begins the sums; every instruction of the others
+// is 4 bytes long: the loop is entered at the step that leaves a whole number of rounds.
 #define STEP                \
   "ldr.w r10, [r6], #4\n"   \
   "ldr.w r7, [lr], #12\n"   \
@@ -37,22 +37,27 @@ asm(".syntax unified\n"
     "conv2d_dsp_pair_tile:\n"
       "push {r4-r11, lr}\n"
       "ldmia r0, {r4-r12}\n"
-      "rsb r10, r10, r11, lsl #4\n"  // steps to skip, of 44 bytes
+      "rsb r10, r10, r11, lsl #4\n"  // steps to skip, less one, of 44 bytes
       "mov lr, #44\n"
       "mul r10, r10, lr\n"
-      "sub r10, #2\n"  // the pc read is 4 past the add, the loop 2
+      "add r10, #42\n"  // the pc read is 4 past the add, the loop 2
+      "sub r12, #1\n"
       "push {r4-r12}\n"
       "mov r6, r4\n"
+      "mov lr, r5\n"
+      "mov r12, r11\n"
       "2:\n"
-      "ldmia r6!, {r0, r3}\n"
-      "ldr lr, [sp, #4]\n"
-      "ldr r7, [sp, #24]\n"
-      "ldr r12, [sp, #28]\n"
-      "mov r1, r0\n"
-      "mov r2, r0\n"
-      "mov r4, r3\n"
-      "mov r5, r3\n"
-      "add pc, r7\n"
+      "ldmia r6!, {r0, r3, r10}\n"
+      "ldmia lr!, {r7, r8, r9}\n"
+      "sxtb16 r11, r10\n"
+      "smlad r1, r11, r8, r0\n"
+      "smlad r4, r10, r8, r3\n"
+      "smlad r2, r11, r9, r0\n"
+      "smlad r5, r10, r9, r3\n"
+      "smlad r0, r11, r7, r0\n"
+      "smlad r3, r10, r7, r3\n"
+      "ldr r11, [sp, #24]\n"
+      "add pc, r11\n"
       "1:\n" STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP STEP
       "subs.w r12, r12, #1\n"
       "bne.w 1b\n"
@@ -71,21 +76,22 @@ asm(".syntax unified\n"
       "strb r1, [r11, r12]\n"
       REQUANTISE("r0", "r7", "r10", "r9")
       "strb r0, [r11], #1\n"
-      "lsr r9, r9, #8\n"
       "ldr r10, [sp, #20]\n"
       "ldr r0, [sp, #32]\n"
+      "lsr r9, r9, #8\n"
       "lsl r10, r10, r9\n"
-      "cmp r11, r0\n"
-      "beq 3f\n"
+      "cmp r11, r0\n"  // past the last channel, at it, or before; nothing below changes the flags
+      "bhi 3f\n"
       REQUANTISE("r5", "r8", "r10", "r9")
       "strb r5, [r11, lr]\n"
       REQUANTISE("r4", "r8", "r10", "r9")
       "strb r4, [r11, r12]\n"
       REQUANTISE("r3", "r8", "r10", "r9")
       "strb r3, [r11], #1\n"
-      "cmp r11, r0\n"
       "str r11, [sp, #8]\n"
-      "bne.w 2b\n"
+      "ldr lr, [sp, #4]\n"
+      "ldr r12, [sp, #28]\n"
+      "blo.w 2b\n"
       "3:\n"
       "add sp, #36\n"
       "pop {r4-r11, pc}\n"

@@ -10,11 +10,15 @@
 // addend, shift and y, and at 56 the columns left.
 // clang-format off
 #define LOAD(offset) "ldr r10, [r12, #" offset "]\n ldr r11, [lr, #" offset "]\n"
-#define COLUMN(upper, lower, first, last)         \
-  "smlad " upper ", r10, " first ", " upper "\n"  \
-  "smlatb " lower ", r10, " first ", " lower "\n" \
-  "smlabt " upper ", r11, " last ", " upper "\n"  \
+#define LOAD_FIRST(next) "ldr r10, [r12], #" next "\n ldr r11, [lr], #" next "\n"  // and moves on
+#define COLUMN_ONTO(sum_u, sum_l, upper, lower, first, last) \
+  "smlad " upper ", r10, " first ", " sum_u "\n"             \
+  "smlatb " lower ", r10, " first ", " sum_l "\n"            \
+  "smlabt " upper ", r11, " last ", " upper "\n"             \
   "smlad " lower ", r11, " last ", " lower "\n"
+#define COLUMN(upper, lower, ...) COLUMN_ONTO(upper, lower, upper, lower, __VA_ARGS__)
+#define BEGIN0(...) COLUMN_ONTO("r9", "r9", "r6", "r7", __VA_ARGS__)  // r9: the bias
+#define BEGIN1(...) COLUMN_ONTO("r9", "r9", "r8", "r9", __VA_ARGS__)
 #define COLUMN0(...) COLUMN("r6", "r7", __VA_ARGS__)
 #define COLUMN1(...) COLUMN("r8", "r9", __VA_ARGS__)
 #define FUNCTION(name)                        \
@@ -80,22 +84,17 @@ asm(".syntax unified\n"
 
     "2:\n"  // two columns
     "str r10, [sp, #56]\n"
-    "ldr r6, [sp, #36]\n"
+    "ldr r9, [sp, #36]\n"
+    LOAD_FIRST("32")
+    BEGIN0("r0", "r3")
+    LOAD("-16")
+    COLUMN0("r1", "r4") BEGIN1("r0", "r3")
     LOAD("0")
-    "mov r7, r6\n"
-    "mov r8, r6\n"
-    "mov r9, r6\n"
-    COLUMN0("r0", "r3")
-    LOAD("16")
-    COLUMN0("r1", "r4") COLUMN1("r0", "r3")
-    LOAD("32")
     COLUMN0("r2", "r5") COLUMN1("r1", "r4")
-    LOAD("48")
+    LOAD("16")
     COLUMN1("r2", "r5")
     "ldr r10, [sp, #40]\n"
     "ldr r11, [sp, #44]\n"
-    "add r12, #32\n"
-    "add lr, #32\n"
     "smmla r6, r6, r10, r11\n"
     "smmla r7, r7, r10, r11\n"
     "smmla r8, r8, r10, r11\n"
@@ -126,10 +125,9 @@ asm(".syntax unified\n"
     "3:\n"  // one column more?
     "adds r10, #1\n"
     "bne 4f\n"
-    "ldr r6, [sp, #36]\n"
+    "ldr r9, [sp, #36]\n"
     LOAD("0")
-    "mov r7, r6\n"
-    COLUMN0("r0", "r3")
+    BEGIN0("r0", "r3")
     LOAD("16")
     COLUMN0("r1", "r4")
     LOAD("32")
@@ -151,53 +149,48 @@ asm(".syntax unified\n"
     NEXT_CHANNEL
     END("conv2d_dsp_two_rows"));
 
-// Stride 2: one output row, two columns at a time; r6 and r8 their sums.
-#define UPPER(upper, first, last)               \
-  "smlad " upper ", r10, " first ", " upper "\n" \
+// Stride 2: one output row, two columns at a time; r6 and r8 their sums, r7 the columns left, r9 y.
+#define UPPER_ONTO(sum, upper, first, last)   \
+  "smlad " upper ", r10, " first ", " sum "\n" \
   "smlabt " upper ", r11, " last ", " upper "\n"
+#define UPPER(upper, ...) UPPER_ONTO(upper, upper, __VA_ARGS__)
 asm(".syntax unified\n"
     FUNCTION("conv2d_dsp_one_row")
     BEGIN_CHANNELS
-    "subs r10, #2\n"
+    "mov r9, r11\n"
+    "subs r7, r10, #2\n"
     "blt 3f\n"
 
     "2:\n"  // two columns
-    "str r10, [sp, #56]\n"
-    "ldr r6, [sp, #36]\n"
-    LOAD("0")
-    "mov r8, r6\n"
-    UPPER("r6", "r0", "r3")
-    LOAD("16")
+    "ldr r8, [sp, #36]\n"
+    LOAD_FIRST("64")
+    UPPER_ONTO("r8", "r6", "r0", "r3")
+    LOAD("-48")
     UPPER("r6", "r1", "r4")
-    LOAD("32")
+    LOAD("-32")
     UPPER("r6", "r2", "r5") UPPER("r8", "r0", "r3")
-    LOAD("48")
+    LOAD("-16")
     UPPER("r8", "r1", "r4")
-    LOAD("64")
+    LOAD("0")
     UPPER("r8", "r2", "r5")
-    "ldr r7, [sp, #40]\n"
-    "ldr r9, [sp, #44]\n"
+    "ldr r10, [sp, #40]\n"
+    "ldr r11, [sp, #44]\n"
+    "smmla r6, r6, r10, r11\n"
+    "smmla r8, r8, r10, r11\n"
     "ldr r10, [sp, #48]\n"
-    "ldr r11, [sp, #52]\n"
-    "add r12, #64\n"
-    "add lr, #64\n"
-    "smmla r6, r6, r7, r9\n"
-    "smmla r8, r8, r7, r9\n"
+    "ldr r11, [sp, #20]\n"
     "asr r6, r6, r10\n"
     "asr r8, r8, r10\n"
     "ssat r6, #8, r6, asr #1\n"
     "ssat r8, #8, r8, asr #1\n"
-    "strb r6, [r11]\n"
-    "ldr r7, [sp, #20]\n"
-    "ldr r10, [sp, #56]\n"
-    "strb r8, [r11, r7]\n"
-    "add r11, r11, r7, lsl #1\n"
-    "str r11, [sp, #52]\n"
-    "subs r10, #2\n"
+    "strb r6, [r9]\n"
+    "strb r8, [r9, r11]\n"
+    "add r9, r9, r11, lsl #1\n"
+    "subs r7, #2\n"
     "bge.w 2b\n"
 
     "3:\n"  // one column more?
-    "adds r10, #1\n"
+    "adds r7, #1\n"
     "bne 4f\n"
     "ldr r6, [sp, #36]\n"
     LOAD("0")
@@ -206,19 +199,23 @@ asm(".syntax unified\n"
     UPPER("r6", "r1", "r4")
     LOAD("32")
     UPPER("r6", "r2", "r5")
-    "ldr r7, [sp, #40]\n"
-    "ldr r9, [sp, #44]\n"
-    "ldr r10, [sp, #48]\n"
-    "ldr r11, [sp, #52]\n"
-    "smmla r6, r6, r7, r9\n"
-    "asr r6, r6, r10\n"
+    "ldr r10, [sp, #40]\n"
+    "ldr r11, [sp, #44]\n"
+    "ldr r7, [sp, #48]\n"
+    "smmla r6, r6, r10, r11\n"
+    "asr r6, r6, r7\n"
     "ssat r6, #8, r6, asr #1\n"
-    "strb r6, [r11]\n"
+    "strb r6, [r9]\n"
     NEXT_CHANNEL
     END("conv2d_dsp_one_row"));
 // clang-format on
 #undef LOAD
+#undef LOAD_FIRST
+#undef COLUMN_ONTO
 #undef COLUMN
+#undef BEGIN0
+#undef BEGIN1
+#undef UPPER_ONTO
 #undef UPPER
 #undef COLUMN0
 #undef COLUMN1
