@@ -41,8 +41,8 @@ size_t distance(std::string_view a, std::string_view b) {
 
 [[noreturn]] void fail_unknown(const Graph& g, const Node& n) {
   std::string close;
-  size_t best = 4;
   const std::string_view stem = std::string_view(n.op).substr(0, n.op.rfind('.'));
+  size_t best = std::min<size_t>(4, (stem.size() - std::min(stem.size(), std::string_view("aten.").size())) / 3 + 1);
   for (const auto& [name, claim] : claims()) {
     const size_t d = distance(stem, name.substr(0, name.rfind('.')));
     if (d < best) best = d, close = name;
