@@ -1,6 +1,6 @@
 // Every single-byte flip of an image: refused as it is; with its CRC made right again, refused or run within bounds. Built with the
 // address sanitizer alone, as wrong constants may overflow in arithmetic, which reaches no memory.
-// image_flips MODEL.corten [STRIDE]: flips every STRIDE-th byte; the exit code says whether all held.
+// image_flips MODEL.corten [STRIDE [END]]: flips every STRIDE-th byte below END; the exit code says whether all held.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,14 +30,15 @@ struct Bed {
 };
 
 int main(int argc, char** argv) try {
-  if (argc < 2) return fprintf(stderr, "usage: image_flips MODEL.corten [STRIDE]\n"), 2;
+  if (argc < 2) return fprintf(stderr, "usage: image_flips MODEL.corten [STRIDE [END]]\n"), 2;
   const Program program = Program::load(argv[1]);
   const size_t stride = argc > 2 ? size_t(atol(argv[2])) : 1;
+  const size_t end = argc > 3 ? size_t(atol(argv[3])) : program.image().size();
   const std::vector<uint8_t> image(program.image().begin(), program.image().end());
   Bed bed{aligned_bytes(image.size()), aligned_bytes(program.arena_bytes()), image.size(), program.arena_bytes(), {}};
   if (bed.load(image) != CORTEN_OK) return printf("the image itself is refused\n"), 1;
   long accepted = 0, refused = 0, ran = 0, written = 0;
-  for (size_t i = 0; i < image.size(); i += stride) {
+  for (size_t i = 0; i < end && i < image.size(); i += stride) {
     std::vector<uint8_t> wrong = image;
     wrong[i] ^= uint8_t(1 << (i * 7 + i / 8) % 8);
     accepted += bed.load(wrong) == CORTEN_OK;
