@@ -148,7 +148,7 @@ enum class ChannelRole { none, dense, each_alone };
 
 struct Op {
   std::string_view name;
-  std::span<const Claim> claims;
+  std::span<const Claim> claims = {};
   // Sets shape and dtype of the outputs from operands and attributes, in whatever order the operands are (see docs/ir.md:
   // attrs["layout"] == "nhwc" after the layout pass for channels_last operators).
   void (*infer)(Graph&, Node&) = nullptr;
@@ -162,7 +162,7 @@ struct Op {
   QuantRule quant = QuantRule::observed;
   std::optional<Quant> (*fixed_quant)(const Node&) = nullptr;          // goes before the rule: softmax, sigmoid, tanh
   void (*permute)(Node&, const std::vector<int>& perm) = nullptr;      // elementwise ops with dims in attributes
-  std::span<const KernelRow> kernels;
+  std::span<const KernelRow> kernels = {};
   bool alias = false;              // output is operand 0's bytes
   bool in_place = false;           // output may overwrite operand 0 when it dies here (same element count)
   // Traits. as_*: this node is just that. absorb_*: take that in, or say no.
