@@ -7,6 +7,7 @@ namespace corten::cli {
 void add_compile(CLI::App&);
 void add_run(CLI::App&);
 void add_bench(CLI::App&);
+void add_cycles(CLI::App&);
 void add_compare(CLI::App&);
 void add_inspect(CLI::App&);
 void add_targets(CLI::App&);

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   cli::add_compile(app);
   cli::add_run(app);
   cli::add_bench(app);
+  cli::add_cycles(app);
   cli::add_compare(app);
   cli::add_inspect(app);
   cli::add_targets(app);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "compiler/cycles.h"
@@ -135,20 +134,8 @@ std::vector<uint32_t> kernel_calls(const Elf& elf) {
   return calls;
 }
 
-// The plugin's file, cut into steps.
-void read_counts(const fs::path& path, const Program& program, Bench& bench) {
-  std::istringstream lines(read_text(path));
-  std::vector<Counts> blocks;
-  bool ended = false;
-  for (std::string line; std::getline(lines, line);) {
-    unsigned address;
-    unsigned long long count;
-    if (sscanf(line.c_str(), "%x %llu", &address, &count) == 2)
-      blocks.back()[address] = count;
-    else
-      blocks.emplace_back(), ended = line == "rest";
-  }
-  if (!ended || blocks.size() != program.steps().size() + 1)
+void take_counts(std::vector<Counts> blocks, const Program& program, Bench& bench) {
+  if (blocks.size() != program.steps().size() + 1)
     throw Error(
         fmt::format("the emulator counted {} steps, not {}", blocks.empty() ? 0 : blocks.size() - 1, program.steps().size()));
   bench.rest = std::move(blocks.back());
@@ -227,7 +214,7 @@ Bench bench_on_board(const Program& program, const Sample& input, const BoardOpt
     bench.flash[s.name] += s.size;
     if (s.name != ".vectors" && s.name != ".harness" && s.name != ".model") bench.code_bytes += s.size;
   }
-  read_counts(counts, program, bench);
+  take_counts(read_counts(counts), program, bench);
   sum_counts(elf, CycleModel(path, target_named(program.target()).pipeline), bench);
   keep_file(options, counts, program.name() + ".counts", &bench.counts);
   return bench;

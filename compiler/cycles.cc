@@ -1,6 +1,7 @@
 #include "compiler/cycles.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -279,6 +280,20 @@ bool parse_instruction(const std::string& line, Instruction* in) {
 }
 
 }  // namespace
+
+std::vector<Counts> read_counts(const std::filesystem::path& path) {
+  std::istringstream lines(read_text(path));
+  std::vector<Counts> blocks;
+  for (std::string line; std::getline(lines, line);) {
+    unsigned address;
+    unsigned long long count;
+    if (sscanf(line.c_str(), "%x %llu", &address, &count) != 2)
+      blocks.emplace_back();
+    else if (!blocks.empty())
+      blocks.back()[address] = count;
+  }
+  return blocks;
+}
 
 std::vector<Instruction> disassemble(const std::filesystem::path& elf) {
   // Without the architecture's name the vector instructions come out as those of a coprocessor.

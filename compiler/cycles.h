@@ -31,6 +31,9 @@ namespace corten {
 
 using Counts = std::map<uint32_t, uint64_t>;  // executions by address
 
+// What tools/qemu_count.c wrote: one block for each "step" or "rest". Throws Error.
+std::vector<Counts> read_counts(const std::filesystem::path&);
+
 struct Instruction {
   uint32_t address = 0;
   std::string function, mnemonic, operands;

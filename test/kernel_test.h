@@ -50,6 +50,25 @@ inline bool expect_equal(const char* what, long row, const int8_t* want, const i
     }
   return true;
 }
+// A bench (CORTEN_BENCH) is the same program, on the shapes of bench.inc where there is one: bench/run.py counts what runs between
+// these two functions, and reads which kernel on which case that was.
+#if defined(CORTEN_BENCH)
+inline constexpr bool kBench = true;
+extern "C" {
+__attribute__((noipa, used)) inline void corten_bench_begin() { asm volatile("" ::: "memory"); }
+__attribute__((noipa, used)) inline void corten_bench_end() { asm volatile("" ::: "memory"); }
+}
+inline void call(const char* name, long row, KernelFn run, const KernelArgs* args) {
+  printf("bench %ld %s\n", row, name);
+  corten_bench_begin();
+  run(args);
+  corten_bench_end();
+}
+#else
+inline constexpr bool kBench = false;
+inline void call(const char*, long, KernelFn run, const KernelArgs* args) { run(args); }
+#endif
+
 // A test that compared nothing fails.
 inline int report() {
   printf("%d checks, %d failures\n", g_checks, g_failures);

@@ -1,8 +1,9 @@
 // QEMU TCG plugin: exact instruction counts of the firmware between two functions, cut into steps.
 //
-// Arguments: out=FILE,begin=ADDR,end=ADDR,call=ADDR,call=ADDR... (hexadecimal). From the first execution of `begin` to that of
-// `end`, each return from a `call`, a 16-bit BLX, closes a step. The file gets a line "step" for each, then "ADDR COUNT" lines of
-// what ran in it; the last block, "rest", is what ran after the last one.
+// Arguments: out=FILE,begin=ADDR,end=ADDR,call=ADDR,call=ADDR...,each=1 (addresses in hexadecimal). From the first execution of
+// `begin` to that of `end`, each return from a `call`, a 16-bit BLX, closes a step. The file gets a line "step" for each, then
+// "ADDR COUNT" lines of what ran in it; the last block, "rest", is what ran after the last one. With each=1 every run from `begin`
+// to `end` is a step.
 //
 // The plugin interface (version 1, QEMU 4.2 to 8.x) is declared here, as distributions ship QEMU without its header.
 #include <stdbool.h>
@@ -40,7 +41,7 @@ static struct counter counters[kCodeBytes / 2];  // by address / 2; untouched pa
 static uint32_t listed[kCodeBytes / 2], listed_count;
 static uint32_t begin_address, end_address, calls[kMaxCalls], call_count;
 static FILE* out;
-static bool active, done, in_call;
+static bool active, done, in_call, each;
 
 static void forget(void) {
   for (uint32_t i = 0; i < listed_count; i++) counters[listed[i]].before = counters[listed[i]].now;
@@ -76,9 +77,9 @@ static void on_return(unsigned vcpu, void* data) {
 static void on_end(unsigned vcpu, void* data) {
   (void)vcpu, (void)data;
   if (!active) return;
-  write_block("rest");
-  fclose(out);
-  active = false, done = true;
+  write_block(each ? "step" : "rest");
+  active = false, done = !each;
+  each ? fflush(out) : fclose(out);
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb* tb) {
@@ -106,6 +107,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int
     if (!value++) return 1;
     if (!strncmp(argv[i], "out=", 4)) out = fopen(value, "w");
     if (!strncmp(argv[i], "begin=", 6)) begin_address = (uint32_t)strtoul(value, NULL, 16);
+    if (!strncmp(argv[i], "each=", 5)) each = strtoul(value, NULL, 10) != 0;
     if (!strncmp(argv[i], "end=", 4)) end_address = (uint32_t)strtoul(value, NULL, 16);
     if (!strncmp(argv[i], "call=", 5) && call_count < kMaxCalls) calls[call_count++] = (uint32_t)strtoul(value, NULL, 16);
   }

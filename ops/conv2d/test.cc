@@ -19,14 +19,18 @@ struct Case {
   int weight_min;                        // -127, or -128 for weights that use the whole range
 };
 static constexpr Case kCases[] = {
+#if defined(CORTEN_BENCH)
+#include "ops/conv2d/bench.inc"
+#else
 #include "ops/conv2d/cases.inc"
+#endif
 };
 
-constexpr int kBytes = 40000, kChannels = 300;
+constexpr int kBytes = 40000, kWeightBytes = kBench ? 66000 : kBytes, kChannels = 300;
 static Buffer<kBytes> g_in, g_want, g_got, g_scratch;
-static int8_t g_weights[kBytes];
+static int8_t g_weights[kWeightBytes];
 static int32_t g_bias[kChannels], g_mult[kChannels], g_shift[kChannels];
-alignas(16) static uint8_t g_image[3 * kBytes];
+alignas(16) static uint8_t g_image[kBench ? 2 * kWeightBytes + 8000 : 3 * kBytes];
 
 static ConvParams params_of(const Case& c) {
   ConvParams p = {};
@@ -88,7 +92,7 @@ static void run_row(const char* name, KernelFn run, CheckFn check, ConvParams p,
   if (over) memcpy(g_got.s8() + in_at, g_in.data(), size_t(in));
   void* operands[] = {over ? g_got.s8() + in_at : g_in.data(), g_got.s8() + out_at};
   const KernelArgs ka = {&p, g_image, operands, g_scratch.data()};
-  run(&ka);
+  over ? run(&ka) : call(name, row, run, &ka);
   expect(g_got.intact(), name, row, over ? "wrote outside while over its input" : "wrote outside its output");
   expect(g_scratch.intact(), name, row, "wrote outside its scratch");
   expect_equal(name, row + (over ? 1000 : 0), g_want.s8(), g_got.s8() + out_at, out);
@@ -99,7 +103,7 @@ int main() {
     const long row = &c - kCases;
     ConvParams p = params_of(c);
     const int32_t in = p.n * p.in_h * p.in_w * p.in_c, out = p.n * p.out_h * p.out_w * p.out_c;
-    if (!expect(in <= kBytes && out <= kBytes && p.out_c <= kChannels && p.out_c * conv_taps(p) <= kBytes, "conv2d", row, "case too large")) continue;
+    if (!expect(in <= kBytes && out <= kBytes && p.out_c <= kChannels && p.out_c * conv_taps(p) <= kWeightBytes, "conv2d", row, "case too large")) continue;
     fill_source(p, c);
     fill(g_in.s8(), in, row % 3 == 2 ? -20 : -128, 127);
     conv2d_reference(p, {g_weights, g_bias, g_mult, g_shift}, g_in.s8(), g_want.s8());

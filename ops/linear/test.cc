@@ -20,6 +20,9 @@ struct Case {
   int weight_min;
 };
 static constexpr Case kCases[] = {
+#if defined(CORTEN_BENCH)
+#include "ops/linear/bench.inc"
+#else
     {1, 1, 1, 0, 0, -128, 127, 6, false, -127},     {1, 4, 3, 5, -3, -128, 127, 7, false, -127},
     {2, 7, 5, -128, 127, -128, 127, 7, false, -128}, {3, 16, 2, 1, 1, 1, 127, 8, false, -127},
     {1, 36, 4, 0, 0, -128, 127, 9, true, -127},     {2, 33, 3, 9, 8, -8, 100, 9, false, -127},
@@ -28,13 +31,14 @@ static constexpr Case kCases[] = {
     {5, 24, 9, 3, 4, -128, 127, 9, false, -127},    {1, 250, 37, 3, 4, -128, 127, 10, false, -127},
     {1, 13, 6, 3, 4, -128, 127, -3, false, -127},   {1, 48, 7, 3, 4, -128, 127, 0, true, -127},
     {4, 32, 32, 3, 4, -128, 127, 9, false, -128},   {1, 2, 300, 3, 4, -128, 127, 6, false, -127},
+#endif
 };
 
-constexpr int kBytes = 20000, kChannels = 320;
+constexpr int kBytes = 20000, kWeightBytes = kBench ? 82000 : kBytes, kChannels = 640;
 static Buffer<kBytes> g_in, g_want, g_got, g_scratch;
-static int8_t g_weights[kBytes];
+static int8_t g_weights[kWeightBytes];
 static int32_t g_bias[kChannels], g_mult[kChannels], g_shift[kChannels];
-alignas(16) static uint8_t g_image[3 * kBytes];
+alignas(16) static uint8_t g_image[kBench ? 2 * kWeightBytes + 12000 : 3 * kBytes];
 
 static void fill_source(LinearParams& p, const Case& c) {
   fill(g_weights, int32_t(p.out * p.in), c.weight_min, 127);
@@ -76,7 +80,7 @@ static void run_row(const char* name, KernelFn run, CheckFn check, LinearParams 
   g_got.arm(int32_t(out)), g_scratch.arm(scratch);
   void* operands[] = {g_in.data(), g_got.data()};
   const KernelArgs ka = {&p, g_image, operands, g_scratch.data()};
-  run(&ka);
+  call(name, row, run, &ka);
   expect(g_got.intact(), name, row, "wrote outside its output");
   expect(g_scratch.intact(), name, row, "wrote outside its scratch");
   expect_equal(name, row, g_want.s8(), g_got.s8(), int32_t(out));

@@ -51,7 +51,7 @@ int main() {
       const Case c = {&p, sizeof p, 1, out, entries ? p.scales + entries * uint32_t(sizeof(Scale)) : 0};
 #define KERNEL(tier, fn, usable, scratch, packing) \
   if (Tier::tier <= kTier && (usable)) {                                          \
-    test_row({#fn, fn, fn##_check, scratch, number}, c);                          \
+    test_row({#fn, fn, fn##_check, scratch, number + 1000 * kind}, c);                          \
     test_over({#fn, fn, fn##_check, scratch, number}, c, 0, int32_t(pool_overlap(p))); \
   }
 #include "ops/pool/kernels.def"
