@@ -49,9 +49,9 @@ int main() {
       pool_reference(p, scales, g_in.s8(0), reinterpret_cast<int8_t*>(g_want));
       const uint32_t entries = pool_table_entries(p);
       const Case c = {&p, sizeof p, 1, out, entries ? p.scales + entries * uint32_t(sizeof(Scale)) : 0};
-#define KERNEL(tier, fn, usable, scratch, packing) \
-  if (Tier::tier <= kTier && (usable)) {                                          \
-    test_row({#fn, fn, fn##_check, scratch, number + 1000 * kind}, c);                          \
+#define KERNEL(tier, fn, usable, scratch, packing)                                     \
+  if (Tier::tier <= kTier && (usable)) {                                               \
+    test_row({#fn, fn, fn##_check, scratch, number + 1000 * kind}, c);                 \
     test_over({#fn, fn, fn##_check, scratch, number}, c, 0, int32_t(pool_overlap(p))); \
   }
 #include "ops/pool/kernels.def"
