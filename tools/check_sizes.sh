@@ -47,10 +47,13 @@ cortex-m33 thumbv8m.main-none-eabihf $hard -mfpu=fpv5-sp-d16
 cortex-m55 thumbv8.1m.main-none-eabihf $hard
 CORES
 # GCC 12 does not know the M85; clang does from version 15 on.
-m85="clang++ --target=thumbv8.1m.main-none-eabihf"
-if command -v clang++ >/dev/null && $m85 --print-supported-cpus 2>&1 | grep -q cortex-m85; then
-  check "clang cortex-m85" $m85 -mcpu=cortex-m85 -mthumb $hard
-fi
+for clang in clang++-19 clang++; do
+  m85="$clang --target=thumbv8.1m.main-none-eabihf"
+  if command -v $clang >/dev/null && $m85 --print-supported-cpus 2>&1 | grep -q cortex-m85; then
+    check "clang cortex-m85" $m85 -mcpu=cortex-m85 -mthumb $hard
+    break
+  fi
+done
 
 # The state: corten.h asserts it at compile time for C++; here as C sees it.
 cat >"$work/state.c" <<'C'
