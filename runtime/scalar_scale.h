@@ -58,15 +58,58 @@ inline int32_t scalar_requantise(int32_t acc, const DspScale& scale, int32_t twi
 }
 #endif
 
-inline int8_t scalar_output(int32_t acc, const DspScale& scale, const ScalarRange& range) {
-  int32_t x = scalar_requantise(acc, scale, range.twice_zero);
+// The clamp of an output; on ARMv7-M to int8, which is one instruction: a narrower one follows when the layer is done.
+inline int8_t scalar_clamp(int32_t x, [[maybe_unused]] const ScalarRange& range) {
 #if defined(CORTEN_THUMB2)
-  // Without branches, which the compiler prefers.
-  asm("cmp %0, %1\n it lt\n movlt %0, %1\n cmp %0, %2\n it gt\n movgt %0, %2" : "+r"(x) : "r"(range.lo), "r"(range.hi) : "cc");
+  asm("ssat %0, #8, %1" : "=r"(x) : "r"(x));
   return int8_t(x);
 #else
   return int8_t(clamp(x, range.lo, range.hi));
 #endif
 }
+inline void scalar_finish([[maybe_unused]] int8_t* y, [[maybe_unused]] uint32_t n, [[maybe_unused]] const ScalarRange& range) {
+#if defined(CORTEN_THUMB2)
+  if (range.lo != -128 || range.hi != 127) clamp_bytes(y, int32_t(n), range.lo, range.hi);
+#endif
+}
+
+inline int8_t scalar_output(int32_t acc, const DspScale& scale, const ScalarRange& range) {
+  return scalar_clamp(scalar_requantise(acc, scale, range.twice_zero), range);
+}
+
+// A channel's bias, scale and zero point as two multiplies of 32 bits: short_scale.h says how they are found.
+//   output = clamp((acc * high + (acc * low >> kShortBits) + add) >> shift), acc being without its bias
+inline constexpr int32_t kShortBits = 11;
+struct ShortScale {
+  int32_t high, add;
+  uint32_t low_shift;  // low << 8 | shift
+};
+static_assert(sizeof(ShortScale) == 12, "part of the image format");
+
+// Two accumulators of a channel, before the clamp.
+#if defined(CORTEN_THUMB1)
+// In assembly because it takes all eight low registers, and the compiler spills.
+inline void short_scaled_twice(int32_t& a, int32_t& b, const ShortScale* scale) {
+  uint32_t high, add, shift, low, product;
+  asm(".syntax unified\n"
+      "ldr %[high], [%[scale]]\n ldr %[add], [%[scale], #4]\n ldr %[shift], [%[scale], #8]\n lsrs %[low], %[shift], #8\n"
+      "mov %[t], %[a]\n muls %[t], %[low]\n asrs %[t], %[t], #11\n adds %[t], %[t], %[add]\n"
+      "muls %[a], %[high]\n adds %[a], %[a], %[t]\n asrs %[a], %[shift]\n"
+      "mov %[t], %[b]\n muls %[t], %[low]\n asrs %[t], %[t], #11\n adds %[t], %[t], %[add]\n"
+      "muls %[b], %[high]\n adds %[b], %[b], %[t]\n asrs %[b], %[shift]\n"
+      : [a] "+l"(a), [b] "+l"(b), [high] "=&l"(high), [add] "=&l"(add), [shift] "=&l"(shift), [low] "=&l"(low), [t] "=&l"(product)
+      : [scale] "l"(scale), "m"(*scale)
+      : "cc");
+}
+#else
+inline int32_t short_scaled(int32_t acc, const ShortScale& s) {
+  const uint32_t low = uint32_t(int32_t(uint32_t(acc) * (s.low_shift >> 8)) >> kShortBits);
+  return int32_t(uint32_t(acc) * uint32_t(s.high) + low + uint32_t(s.add)) >> (s.low_shift & 31);
+}
+inline void short_scaled_twice(int32_t& a, int32_t& b, const ShortScale* scale) {
+  const ShortScale s = *scale;
+  a = short_scaled(a, s), b = short_scaled(b, s);
+}
+#endif
 
 }  // namespace corten

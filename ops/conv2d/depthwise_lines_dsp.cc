@@ -14,10 +14,11 @@ static void fill_line(uint32_t* pairs, const uint32_t* end, const ConvLines& l, 
   if (channels == kDepthwiseGroup) {
     const int32_t step = 2 * l.in_step;
     const int8_t *first = x + at * l.in_step, *second = first + l.in_step;
-    for (; end - pairs > kDepthwiseGroup && at + 3 < l.in; at += 4, pairs += 2 * kDepthwiseGroup, first += 2 * step, second += 2 * step) {
+    for (; end - pairs > kDepthwiseGroup && at + 3 < l.in; at += 4, pairs += 2 * kDepthwiseGroup) {
       const uint32_t third = load4(first + step), fourth = load4(second + step);
       store_pairs(pairs, load4(first), load4(second));
       store_pairs(pairs + kDepthwiseGroup, third, fourth);
+      first += 2 * step, second += 2 * step;
     }
     for (; pairs != end && at + 1 < l.in; at += 2, pairs += kDepthwiseGroup, first += step, second += step)
       store_pairs(pairs, load4(first), load4(second));

@@ -36,8 +36,8 @@ inline uint32_t run_end(const int8_t* x, int32_t run) {
   return v;
 }
 
-// The inputs of a window: `rows` runs of `run` bytes, `down` bytes apart. In the order of conv_dsp_tap: every row's whole words, then
-// column by column what is left.
+// The inputs of a window: `rows` runs of `run` bytes, `down` bytes apart. In the order of conv_dsp_tap: every row's whole words,
+// then column by column what is left.
 struct WindowRows {
   int32_t rows, run, down;
 };
@@ -149,8 +149,8 @@ class PixelWalk {
   bool dense;                                      // a window's rows are runs of bytes
 };
 
-// Runs a convolution tile by tile: tile.begin(group), then tile(n, y) for every n <= 3 of its pixels after their inputs are in scratch;
-// y is pixel 0's output. Two functions, as the pixels of a 1x1 convolution follow one another, output as input.
+// Runs a convolution tile by tile: tile.begin(group), then tile(n, y) for every n <= 3 of its pixels after their inputs are in
+// scratch; y is pixel 0's output. Two functions, as the pixels of a 1x1 convolution follow one another, output as input.
 template <class Tile>
 __attribute__((noinline)) void run_tiles_1x1(const KernelArgs* a) {
   const ConvParams& p = *static_cast<const ConvParams*>(a->params);

@@ -246,7 +246,7 @@ Lowered lower(const LowerArgs& a) {
     for (int32_t c = 0; c < gi; c++)
       for (int32_t k = 0; k < area; k++) ohwi[size_t((o * area + k) * gi + c)] = t.weights[size_t((o * gi + c) * area + k)];
   const ConvSource source = {ohwi.data(), t.bias.data(), t.mult.data(), t.shift.data()};
-  p.flags |= conv_dsp_facts(p, source);
+  p.flags |= conv_dsp_facts(p, source) | conv_scalar_facts(p, source);
   p.flags |= a.goal == Goal::speed ? kConvForSpeed : a.goal == Goal::ram ? kConvForRam : a.goal == Goal::size ? kConvForSize : 0u;
   for (size_t i = 0; i < std::size(kRows); i++) {
     const Choice& choice = kChoices[i];

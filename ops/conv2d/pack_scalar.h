@@ -1,9 +1,10 @@
-// Packing of the scalar rows: tables are a DspScale per channel; weights (out_c, taps) with the taps filled up with zeros to a
-// multiple of 4, and two channels interleaved by words of four taps: c0 taps 0-3, c1 taps 0-3, c0 taps 4-7, ... A last odd channel
-// stands alone.
+// Packing of the scalar rows: tables are a ShortScale or a DspScale per channel; weights (out_c, taps) with the taps filled up with
+// zeros to a multiple of 4, and two channels interleaved by words of four taps: c0 taps 0-3, c1 taps 0-3, c0 taps 4-7, ... A last
+// odd channel stands alone.
 #pragma once
 #include "ops/conv2d/pack.h"
 #include "runtime/dsp_scale.h"
+#include "runtime/short_scale.h"
 
 namespace corten {
 
@@ -36,6 +37,36 @@ inline void conv_scalar_pack(const ConvParams& p, const ConvSource& s, uint8_t* 
 }
 inline constexpr ConvPacking conv_scalar = {conv_scalar_weights, conv_scalar_tables, conv_scalar_pack};
 
+// short: the same weights, tables of ShortScale.
+constexpr uint32_t conv_short_tables(const ConvParams& p) { return p.out_c * uint32_t(sizeof(ShortScale)); }
+inline bool conv_short_scale(const ConvParams& p, const ConvSource& s, int32_t o, ShortScale* scale) {
+  const int32_t taps = conv_taps(p);
+  const Reach reach = reach_of(s.weights + o * taps, taps, s.bias[o]);
+  return short_scale(reach, {s.bias[o], s.mult[o], s.shift[o]}, {p.out_zero, p.lo, p.hi}, scale);
+}
+inline void conv_short_tables_pack(const ConvParams& p, const ConvSource& s, uint8_t* tables) {
+  for (int32_t o = 0; o < p.out_c; o++, tables += sizeof(ShortScale)) {
+    ShortScale scale = {0, 0, 0};
+    conv_short_scale(p, s, o, &scale);
+    memcpy(tables, &scale, sizeof scale);
+  }
+}
+inline void conv_scalar_short_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {
+  conv_scalar_weights_pack(p, s, weights);
+  conv_short_tables_pack(p, s, tables);
+}
+inline constexpr ConvPacking conv_scalar_short = {conv_scalar_weights, conv_short_tables, conv_scalar_short_pack};
+
+// Which of the facts in params.h hold that scalar rows ask for.
+inline uint32_t conv_scalar_facts(const ConvParams& p, const ConvSource& s) {
+  ShortScale scale;
+  for (int32_t k = p.out_c * conv_taps(p) - 1; k >= 0; k--)
+    if (s.weights[k] == -128) return 0;
+  for (int32_t o = 0; o < p.out_c; o++)
+    if (!conv_short_scale(p, s, o, &scale)) return 0;
+  return kConvShortExact;
+}
+
 // wide: the same weights, tables plain.
 inline void conv_scalar_wide_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {
   conv_scalar_weights_pack(p, s, weights);
@@ -49,6 +80,9 @@ constexpr bool conv_scalar_wide_usable(const ConvParams& p) {
   const uint32_t taps = uint32_t(conv_taps(p)), waste = (conv_taps4(p) - taps) * p.out_c;
   return p.groups == 1 && (p.flags & kConvTap127) && taps <= kScalarTaps && (waste <= 512 || waste * 20 <= taps * p.out_c);
 }
+constexpr bool conv_scalar_short_usable(const ConvParams& p) {
+  return (p.flags & kConvShortExact) && conv_scalar_wide_usable(p);
+}
 constexpr bool conv_scalar_usable(const ConvParams& p) { return (p.flags & kConvDspExact) && conv_scalar_wide_usable(p); }
 
 // Depthwise: weights plain, tables as above.
@@ -57,6 +91,12 @@ inline void conv_scalar_depthwise_pack(const ConvParams& p, const ConvSource& s,
   conv_scalar_tables_pack(p, s, tables);
 }
 inline constexpr ConvPacking conv_scalar_depthwise = {conv_plain_weights, conv_scalar_tables, conv_scalar_depthwise_pack};
+inline void conv_scalar_depthwise_short_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {
+  memcpy(weights, s.weights, conv_plain_weights(p));
+  conv_short_tables_pack(p, s, tables);
+}
+inline constexpr ConvPacking conv_scalar_depthwise_short = {conv_plain_weights, conv_short_tables,
+                                                            conv_scalar_depthwise_short_pack};
 
 // The kernel walks along the longer side: this is the convolution with height and width exchanged if the height is longer. Tensors
 // and weights stay as they are, so their steps are exchanged with it.
@@ -79,8 +119,8 @@ constexpr uint64_t conv_depthwise_scratch(const ConvParams& p) {
   const ConvParams q = conv_lying(p);
   return 4 * uint64_t(q.k_h) * (uint64_t(q.k_w) + conv_depthwise_row(q));
 }
-constexpr bool conv_scalar_depthwise_usable(const ConvParams& p) {
-  return conv_is_depthwise(p) && p.dil_h == 1 && p.dil_w == 1 && (p.flags & kConvDspExact) && conv_depthwise_scratch(p) <= 8192;
+constexpr bool conv_scalar_depthwise_usable(const ConvParams& p, uint32_t exact) {
+  return conv_is_depthwise(p) && p.dil_h == 1 && p.dil_w == 1 && (p.flags & exact) && conv_depthwise_scratch(p) <= 8192;
 }
 
 }  // namespace corten

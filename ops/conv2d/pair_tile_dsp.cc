@@ -6,8 +6,8 @@
 
 // r0-r2 sums a, r3-r5 sums b, r6 stream, r7-r9 inputs, r10 taps of both, r11 taps of a, r12 rounds, lr inputs' address. The tile's
 // fields lie on the stack in their order: 0 stream, 4 x, 8 y, 12 d1, 16 d2, 20 twice_zero, 24 entry (from steps), 28 rounds, 32
-// end - 1. One word of taps on three pairs of inputs takes 12 cycles. The first step begins the sums; every instruction of the others
-// is 4 bytes long: the loop is entered at the step that leaves a whole number of rounds.
+// end - 1. One word of taps on three pairs of inputs takes 12 cycles. The first step begins the sums; every instruction of the
+// others is 4 bytes long: the loop is entered at the step that leaves a whole number of rounds.
 #define STEP                \
   "ldr.w r10, [r6], #4\n"   \
   "ldr.w r7, [lr], #12\n"   \

@@ -25,6 +25,7 @@ inline constexpr uint32_t kConvAcc30 = 2;           // |accumulator| < 2^30 for 
 inline constexpr uint32_t kConvTap127 = 4;          // every |weight| <= 127
 inline constexpr uint32_t kConvOutZeroIsLo = 8;     // out_zero == lo (a fused ReLU)
 inline constexpr uint32_t kConvDspExact = 16;       // no weight is -128, and runtime/dsp_scale.h holds every channel exactly
+inline constexpr uint32_t kConvShortExact = 32;     // no weight is -128, and runtime/short_scale.h holds every channel exactly
 // What the user would rather have: at most one of these.
 inline constexpr uint32_t kConvForSpeed = 1u << 16;
 inline constexpr uint32_t kConvForRam = 1u << 17;

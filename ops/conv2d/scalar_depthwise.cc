@@ -14,7 +14,7 @@ struct Tile {
   uint32_t in_row, in_column, out_row, out_column;
   int32_t in_zero;
   ScalarRange range;
-  DspScale scale;                              // the channel's
+  const void* scale;                           // the channel's
   int32_t* weights;                            // the channel's, as words
   int32_t *ring, *ring_end;                    // k_h rows
   uint32_t row_words;                          // from one to the next
@@ -28,6 +28,19 @@ void fill_words(int32_t* to, uint32_t n, int32_t value) {
   for (; n > 0; n--) *to++ = value;
 }
 
+// From two sums to outputs, with either table.
+struct ShortOutputs {
+  using Scale = ShortScale;
+  static void convert(int32_t& a, int32_t& b, const ShortScale* scale, const ScalarRange&) { short_scaled_twice(a, b, scale); }
+};
+struct NarrowOutputs {
+  using Scale = DspScale;
+  static void convert(int32_t& a, int32_t& b, const DspScale* scale, const ScalarRange& range) {
+    const DspScale s = *scale;
+    a = scalar_requantise(a, s, range.twice_zero), b = scalar_requantise(b, s, range.twice_zero);
+  }
+};
+
 // The helpers with the loops are functions of their own: inlined, they would share the few registers with everything around them.
 [[gnu::noinline]] void widen(int32_t* to, const int8_t* x, uint32_t n, uint32_t step) {
   for (; n > 1; n -= 2, to += 2) {
@@ -38,23 +51,25 @@ void fill_words(int32_t* to, uint32_t n, int32_t value) {
 }
 
 // A row of outputs, from the rows of the first window. Copies, as a store through y might change whatever a reference leads to.
-template <int32_t kStride>
+template <class Outputs, int32_t kStride>
 [[gnu::noinline]] void outputs_3x3(const Tile& t, ThreeRows rows, int8_t* y) {
   const int32_t* const w = t.weights;
   const uint32_t step = t.out_column;
-  const DspScale scale = t.scale;
+  const auto* const scale = static_cast<const typename Outputs::Scale*>(t.scale);
   const ScalarRange range = t.range;
   int32_t n = int32_t(t.columns);
   for (; n > 0; n -= 2) {
-    const TwoOutputs sum = dot_3x3_twice<kStride>(rows, w);
+    TwoOutputs sum = dot_3x3_twice<kStride>(rows, w);
     rows.a += 2 * kStride, rows.b += 2 * kStride, rows.c += 2 * kStride;
-    *y = scalar_output(sum.left, scale, range), y += step;
+    Outputs::convert(sum.left, sum.right, scale, range);
+    *y = scalar_clamp(sum.left, range), y += step;
     if (n == 1) break;
-    *y = scalar_output(sum.right, scale, range), y += step;
+    *y = scalar_clamp(sum.right, range), y += step;
   }
 }
 
 // The same for any kernel; `oldest` is the window's first row.
+template <class Outputs>
 [[gnu::noinline]] void outputs_any(const Tile& t, const int32_t* oldest, int8_t* y) {
   for (uint32_t i = 0; i < t.columns; i++, y += t.out_column) {
     int32_t acc = 0;
@@ -65,19 +80,23 @@ template <int32_t kStride>
       row += t.row_words;
       if (row == t.ring_end) row = t.ring;
     }
-    *y = scalar_output(acc, t.scale, t.range);
+    int32_t none = 0;
+    Outputs::convert(acc, none, static_cast<const typename Outputs::Scale*>(t.scale), t.range);
+    *y = scalar_clamp(acc, t.range);
   }
 }
 
+template <class Outputs>
 void outputs(const Tile& t, const int32_t* oldest, int8_t* y) {
-  if (t.k_h != 3 || t.k_w != 3 || t.stride_w > 2) return outputs_any(t, oldest, y);
+  if (t.k_h != 3 || t.k_w != 3 || t.stride_w > 2) return outputs_any<Outputs>(t, oldest, y);
   ThreeRows rows = {oldest, oldest + t.row_words, oldest + 2 * t.row_words};
   if (rows.b == t.ring_end) rows.b = t.ring, rows.c = t.ring + t.row_words;
   if (rows.c == t.ring_end) rows.c = t.ring;
-  t.stride_w == 1 ? outputs_3x3<1>(t, rows, y) : outputs_3x3<2>(t, rows, y);
+  t.stride_w == 1 ? outputs_3x3<Outputs, 1>(t, rows, y) : outputs_3x3<Outputs, 2>(t, rows, y);
 }
 
 // One channel from top to bottom. Row numbers count from the top of the padding.
+template <class Outputs>
 [[gnu::noinline]] void channel(const Tile& t, const int8_t* x, int8_t* y) {
   uint32_t next = 0;       // next row to widen,
   int32_t* slot = t.ring;  // and where; once k_h rows are there, that is where the oldest lies
@@ -92,7 +111,7 @@ void outputs(const Tile& t, const int32_t* oldest, int8_t* y) {
       slot += t.row_words;
       if (slot == t.ring_end) slot = t.ring;
     }
-    outputs(t, slot, y);
+    outputs<Outputs>(t, slot, y);
   }
 }
 
@@ -129,13 +148,12 @@ void outputs(const Tile& t, const int32_t* oldest, int8_t* y) {
   return w + t.k_h * t.k_w;
 }
 
-}  // namespace
-
-extern "C" void conv2d_s8_scalar_depthwise(const KernelArgs* args) {
+template <class Outputs>
+void depthwise(const KernelArgs* args) {
   const ConvParams& p = *static_cast<const ConvParams*>(args->params);
   const bool upright = conv_upright(p);
   const uint32_t multiplier = uint32_t(conv_group_out(p)), out_c = p.out_c;
-  const DspScale* const table = at<DspScale>(args, p.tables);
+  const auto* const table = at<typename Outputs::Scale>(args, p.tables);
   const int8_t* x = static_cast<const int8_t*>(args->operand[0]);
   int8_t* y = static_cast<int8_t*>(args->operand[1]);
   Tile t;
@@ -146,19 +164,28 @@ extern "C" void conv2d_s8_scalar_depthwise(const KernelArgs* args) {
       const int8_t* weights = at<int8_t>(args, p.weights);
       for (uint32_t o = 0, group = 0, of_group = 0; o < out_c; o++) {
         weights = widen_weights(t, weights, upright);
-        t.scale = table[o];
-        channel(t, x + group, y + o);
+        t.scale = table + o;
+        channel<Outputs>(t, x + group, y + o);
         if (++of_group == multiplier) of_group = 0, group++;
       }
     }
     x += uint32_t(p.in_h) * p.in_w * p.in_c, y += uint32_t(p.out_h) * p.out_w * p.out_c;
   }
+  scalar_finish(static_cast<int8_t*>(args->operand[1]), uint32_t(p.n) * p.out_h * p.out_w * p.out_c, t.range);
 }
 
-extern "C" bool conv2d_s8_scalar_depthwise_check(const CheckArgs* a) {
-  return conv_check(a, conv_plain_weights, conv_scalar_tables, 0) && conv_params(a).groups == conv_params(a).in_c &&
+bool depthwise_check(const CheckArgs* a, uint32_t tables_bytes(const ConvParams&)) {
+  return conv_check(a, conv_plain_weights, tables_bytes, 0) && conv_params(a).groups == conv_params(a).in_c &&
          conv_taps4(conv_params(a)) <= kScalarTaps && conv_params(a).dil_h == 1 && conv_params(a).dil_w == 1 &&
          a->scratch_bytes >= conv_depthwise_scratch(conv_params(a));
 }
+
+}  // namespace
+
+extern "C" void conv2d_s8_scalar_depthwise_short(const KernelArgs* a) { depthwise<ShortOutputs>(a); }
+extern "C" bool conv2d_s8_scalar_depthwise_short_check(const CheckArgs* a) { return depthwise_check(a, conv_short_tables); }
+
+extern "C" void conv2d_s8_scalar_depthwise(const KernelArgs* a) { depthwise<NarrowOutputs>(a); }
+extern "C" bool conv2d_s8_scalar_depthwise_check(const CheckArgs* a) { return depthwise_check(a, conv_scalar_tables); }
 
 }  // namespace corten

@@ -81,34 +81,46 @@ class Patches {
   const uint32_t row_, span_h_, span_w_;
 };
 
-// From a sum to an output: with tables of DspScale, and with plain tables, which hold every scale and every sum.
+// From a channel's two sums to its outputs: with tables of ShortScale, of DspScale, and with plain ones, which hold every scale and
+// every sum. The first pixel is stored last: see `channels`.
+struct ShortScales {
+  const ShortScale* next;
+  ScalarRange range;
+  ShortScales(const ConvParams& p, const uint8_t* tables)
+      : next(reinterpret_cast<const ShortScale*>(tables)), range{0, p.lo, p.hi} {}
+  void store(PixelPair sum, int8_t* y, int8_t* second) {
+    short_scaled_twice(sum.a, sum.b, next++);
+    *second = scalar_clamp(sum.b, range);
+    *y = scalar_clamp(sum.a, range);
+  }
+  void finish(int8_t* y, uint32_t n) const { scalar_finish(y, n, range); }
+};
 struct NarrowScales {
-  using Entry = DspScale;
   const DspScale* next;
   ScalarRange range;
   NarrowScales(const ConvParams& p, const uint8_t* tables)
       : next(reinterpret_cast<const DspScale*>(tables)), range{2 * p.out_zero + 1, p.lo, p.hi} {}
-  Entry take() { return *next++; }
-  int8_t output(int32_t sum, const Entry& e) const { return scalar_output(sum, e, range); }
+  void store(const PixelPair& sum, int8_t* y, int8_t* second) {
+    const DspScale scale = *next++;
+    *second = scalar_output(sum.b, scale, range);
+    *y = scalar_output(sum.a, scale, range);
+  }
+  void finish(int8_t* y, uint32_t n) const { scalar_finish(y, n, range); }
 };
 struct WideScales {
-  struct Entry {
-    int32_t bias;
-    Scale scale;
-  };
   const int32_t* next;
   uint32_t channels;
   int32_t zero, lo, hi;
   WideScales(const ConvParams& p, const uint8_t* tables)
       : next(reinterpret_cast<const int32_t*>(tables)), channels(p.out_c), zero(p.out_zero), lo(p.lo), hi(p.hi) {}
-  Entry take() {
-    const Entry e = {next[0], {next[channels], next[2 * channels]}};
+  void store(const PixelPair& sum, int8_t* y, int8_t* second) {
+    const uint32_t bias = uint32_t(next[0]);
+    const Scale scale = {next[channels], next[2 * channels]};
     next++;
-    return e;
+    *second = to_int8(requantise(int32_t(uint32_t(sum.b) + bias), scale), zero, lo, hi);
+    *y = to_int8(requantise(int32_t(uint32_t(sum.a) + bias), scale), zero, lo, hi);
   }
-  int8_t output(int32_t sum, const Entry& e) const {
-    return to_int8(requantise(int32_t(uint32_t(sum) + uint32_t(e.bias)), e.scale), zero, lo, hi);
-  }
+  void finish(int8_t*, uint32_t) const {}
 };
 
 // All channels of the two pixels whose patches are expanded in x. y and second: where they go. For a last pixel without a partner
@@ -120,19 +132,11 @@ template <class Scales>
   Scales scales = all;
   for (; out_c > 1; out_c -= 2) {
     const TwoChannels sum = dot_two_channels(reinterpret_cast<const uint32_t*>(w), x, taps);
-    const typename Scales::Entry first = scales.take(), next = scales.take();
-    *second++ = scales.output(sum.first.b, first);
-    *y++ = scales.output(sum.first.a, first);
-    *second++ = scales.output(sum.next.b, next);
-    *y++ = scales.output(sum.next.a, next);
+    scales.store(sum.first, y++, second++);
+    scales.store(sum.next, y++, second++);
     w += 2 * taps;
   }
-  if (out_c > 0) {
-    const PixelPair sum = dot_one_channel(w, x, taps);
-    const typename Scales::Entry last = scales.take();
-    *second = scales.output(sum.b, last);
-    *y = scales.output(sum.a, last);
-  }
+  if (out_c > 0) scales.store(dot_one_channel(w, x, taps), y, second);
 }
 
 template <class Scales>
@@ -153,6 +157,7 @@ void pairs(const KernelArgs* args) {
     channels(weights, scales, x, taps, y, both ? y + out_c : y, out_c);
     y += 2 * out_c, left -= both ? 2 : 1;
   }
+  scales.finish(static_cast<int8_t*>(args->operand[1]), uint32_t(p.n) * p.out_h * p.out_w * out_c);
 }
 
 bool pairs_check(const CheckArgs* a, uint32_t tables_bytes(const ConvParams&)) {
@@ -161,6 +166,9 @@ bool pairs_check(const CheckArgs* a, uint32_t tables_bytes(const ConvParams&)) {
 }
 
 }  // namespace
+
+extern "C" void conv2d_s8_scalar_pairs_short(const KernelArgs* args) { pairs<ShortScales>(args); }
+extern "C" bool conv2d_s8_scalar_pairs_short_check(const CheckArgs* a) { return pairs_check(a, conv_short_tables); }
 
 extern "C" void conv2d_s8_scalar_pairs(const KernelArgs* args) { pairs<NarrowScales>(args); }
 extern "C" bool conv2d_s8_scalar_pairs_check(const CheckArgs* a) { return pairs_check(a, conv_scalar_tables); }

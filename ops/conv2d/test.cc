@@ -63,7 +63,7 @@ static void fill_source(ConvParams& p, const Case& c) {
   }
   p.flags = (positive ? kConvShiftsPositive : 0) | (most < (1 << 30) ? kConvAcc30 : 0) | (c.weight_min >= -127 ? kConvTap127 : 0) |
             (p.out_zero == p.lo ? kConvOutZeroIsLo : 0);
-  p.flags |= conv_dsp_facts(p, {g_weights, g_bias, g_mult, g_shift});
+  p.flags |= conv_dsp_facts(p, {g_weights, g_bias, g_mult, g_shift}) | conv_scalar_facts(p, {g_weights, g_bias, g_mult, g_shift});
 }
 
 // One run of a row: apart, or with the output as near to the input as it may be (over: both in one buffer).

@@ -32,9 +32,11 @@ extern "C" void linear_s8_scalar_words(const KernelArgs* a) {
   int8_t* y = static_cast<int8_t*>(a->operand[1]);
   InputPair* const inputs = static_cast<InputPair*>(a->scratch);
   const uint32_t in4 = linear_in4(p);
+  const ScalarRange range = {2 * p.out_zero + 1, p.lo, p.hi};
   for (uint32_t row = 0; row < p.rows; row++, x += p.in, y += p.out) {
     prepare(inputs, x, p.in, in4);
-    outputs(at<int8_t>(a, p.weights), at<DspScale>(a, p.tables), inputs, in4, y, p.out, {2 * p.out_zero + 1, p.lo, p.hi});
+    outputs(at<int8_t>(a, p.weights), at<DspScale>(a, p.tables), inputs, in4, y, p.out, range);
+    scalar_finish(y, p.out, range);
   }
 }
 
