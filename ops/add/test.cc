@@ -16,6 +16,9 @@ struct Shapes {
   uint32_t b[5];
 };
 static constexpr Shapes kCases[] = {
+#if defined(CORTEN_BENCH)
+#include "ops/add/bench.inc"
+#else
     {1, {1}, 1, {1}},  // one element
     {1, {5}, 1, {5}},  // less than a vector
     {1, {16}, 1, {16}},
@@ -33,6 +36,7 @@ static constexpr Shapes kCases[] = {
     {5, {2, 1, 3, 1, 5}, 5, {1, 4, 1, 6, 5}},  // does not collapse to four dims
     {4, {2, 3, 4, 5}, 4, {2, 1, 4, 1}},
     {3, {7, 1, 40}, 2, {9, 40}},
+#endif
 };
 struct Constants {
   int32_t a, b, offset;
@@ -65,9 +69,10 @@ static uint32_t volume(int32_t rank, const uint32_t* extent) {
 }
 
 int main() {
-  long number = 0;
+  long number = -1;
   for (const Shapes& s : kCases)
     for (const Constants& k : kConstants) {
+      if (kBench && &k != kConstants) continue;  // they cost the same
       number++;
       const AddParams p = params_of(s, k);
       if (p.shape.count == 0) {

@@ -17,7 +17,11 @@ struct Shape {
   int divisor, in_zero, out_zero, lo, hi;
 };
 static constexpr Shape kCases[] = {
+#if defined(CORTEN_BENCH)
+#include "ops/pool/bench.inc"
+#else
 #include "ops/pool/cases.inc"
+#endif
 };
 
 static PoolParams params_of(const Shape& s) {

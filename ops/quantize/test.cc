@@ -43,7 +43,7 @@ int main() {
       }
       const Case c = {&p, sizeof p, 1, direction ? s.count * 4 : s.count, 0};
 #define KERNEL(tier, fn, usable, scratch, packing) \
-  if (Tier::tier <= kTier && (usable)) test_row({#fn, fn, fn##_check, scratch, number}, c);
+  if (Tier::tier <= kTier && (usable)) test_row({#fn, fn, fn##_check, scratch, number + 1000 * direction}, c);
 #include "ops/quantize/kernels.def"
 #undef KERNEL
     }
