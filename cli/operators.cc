@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "ops/op.h"
+#include "compiler/pipeline.h"
 
 namespace corten::cli {
 
@@ -15,13 +15,11 @@ void add_operators(CLI::App& app) {
   c->footer("Example:\n  corten operators");
   c->callback([json] {
     nlohmann::ordered_json j;
-    for (const Op* op : all_ops()) {
-      if (op->claims.empty()) continue;
-      if (!*json) fmt::print("{}\n", op->name);
-      for (const Claim& claim : op->claims) {
-        j[std::string(op->name)].push_back(claim.aten);
-        if (!*json) fmt::print("  {}\n", claim.aten);
-      }
+    for (const auto& [op, claims] : supported_operators()) {
+      j[op] = claims;
+      if (!*json) fmt::print("{}\n", op);
+      for (const std::string& aten : claims)
+        if (!*json) fmt::print("  {}\n", aten);
     }
     if (*json) fmt::print("{}\n", j.dump(1));
   });

@@ -12,6 +12,7 @@
 #include "compiler/import.h"
 #include "compiler/program_file.h"
 #include "compiler/target.h"
+#include "ops/op.h"
 
 namespace corten {
 
@@ -106,6 +107,16 @@ double output_error(const Graph& real, const Back& b, const std::vector<std::vec
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::vector<std::string>>> supported_operators() {
+  std::vector<std::pair<std::string, std::vector<std::string>>> all;
+  for (const Op* op : all_ops()) {
+    if (op->claims.empty()) continue;
+    all.emplace_back(op->name, std::vector<std::string>{});
+    for (const Claim& c : op->claims) all.back().second.emplace_back(c.aten);
+  }
+  return all;
+}
 
 Graph front(const std::string& model, const AfterPass& after) {
   Graph g = import_pt2(model);

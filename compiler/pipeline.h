@@ -36,6 +36,9 @@ struct Compiled {
 
 Compiled compile(const CompileOptions&);
 
+// What a program may use: per operator, the ATen names it claims.
+std::vector<std::pair<std::string, std::vector<std::string>>> supported_operators();
+
 // The program up to fuse, for compare and inspect.
 Graph front(const std::string& model, const std::function<void(const std::string&, const Graph&)>& after_pass = {});
 
