@@ -123,4 +123,9 @@ constexpr bool conv_scalar_depthwise_usable(const ConvParams& p, uint32_t exact)
   return conv_is_depthwise(p) && p.dil_h == 1 && p.dil_w == 1 && (p.flags & exact) && conv_depthwise_scratch(p) <= 8192;
 }
 
+// Depthwise with several outputs to an input: the scalar rows beat the DSP ones, which would widen an input for each group alone.
+constexpr bool conv_is_multiplied(const ConvParams& p) {
+  return p.out_c != p.in_c && conv_scalar_depthwise_usable(p, kConvShortExact | kConvDspExact);
+}
+
 }  // namespace corten

@@ -54,38 +54,34 @@ template <int32_t kStride>
 #undef CORTEN_ROW_STRIDE_1
 #undef CORTEN_ROW_STRIDE_2
 #elif defined(CORTEN_THUMB2)
-// In assembly for LDM: the compiler loads words one by one.
-#define CORTEN_ROW_STRIDE_1(row)                                                                 \
-  "ldm %[w]!, {r1, r2, r3}\n ldm " row                                                           \
-  ", {r4, r5, r6, r8}\n"                                                                         \
-  "mla %[left], r4, r1, %[left]\n mla %[left], r5, r2, %[left]\n mla %[left], r6, r3, %[left]\n" \
-  "mla %[right], r5, r1, %[right]\n mla %[right], r6, r2, %[right]\n mla %[right], r8, r3, %[right]\n"
-#define CORTEN_ROW_STRIDE_2(row)                                                                 \
-  "ldm %[w]!, {r1, r2, r3}\n ldm " row                                                           \
-  ", {r4, r5, r6}\n"                                                                             \
-  "mla %[left], r4, r1, %[left]\n mla %[left], r5, r2, %[left]\n mla %[left], r6, r3, %[left]\n" \
-  "ldr r4, [" row ", #12]\n ldr r5, [" row                                                       \
-  ", #16]\n"                                                                                     \
-  "mla %[right], r6, r1, %[right]\n mla %[right], r4, r2, %[right]\n mla %[right], r5, r3, %[right]\n"
+// In assembly for LDM: the compiler loads words one by one. Row by row, as all three at once take more registers than there always
+// are. Moves w on to the next row.
+template <int32_t kStride>
+[[gnu::always_inline]] inline void dot_row(const int32_t*& w, const int32_t* row, TwoOutputs& sum) {
+  if constexpr (kStride == 1)
+    asm("ldm %[w]!, {r1, r2, r3}\n ldm %[row], {r4, r5, r6, r8}\n"
+        "mla %[left], r4, r1, %[left]\n mla %[left], r5, r2, %[left]\n mla %[left], r6, r3, %[left]\n"
+        "mla %[right], r5, r1, %[right]\n mla %[right], r6, r2, %[right]\n mla %[right], r8, r3, %[right]\n"
+        : [w] "+r"(w), [left] "+r"(sum.left), [right] "+r"(sum.right)
+        : [row] "r"(row)
+        : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "memory");
+  else
+    asm("ldm %[w]!, {r1, r2, r3}\n ldm %[row], {r4, r5, r6}\n"
+        "mla %[left], r4, r1, %[left]\n mla %[left], r5, r2, %[left]\n mla %[left], r6, r3, %[left]\n"
+        "ldr r4, [%[row], #12]\n ldr r5, [%[row], #16]\n"
+        "mla %[right], r6, r1, %[right]\n mla %[right], r4, r2, %[right]\n mla %[right], r5, r3, %[right]\n"
+        : [w] "+r"(w), [left] "+r"(sum.left), [right] "+r"(sum.right)
+        : [row] "r"(row)
+        : "r1", "r2", "r3", "r4", "r5", "r6", "memory");
+}
 
 template <int32_t kStride>
 [[gnu::always_inline]] inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {
   static_assert(kStride == 1 || kStride == 2);
   TwoOutputs sum = {0, 0};
-  if constexpr (kStride == 1)
-    asm(CORTEN_ROW_STRIDE_1("%[a]") CORTEN_ROW_STRIDE_1("%[b]") CORTEN_ROW_STRIDE_1("%[c]")
-        : [w] "+r"(w), [left] "+r"(sum.left), [right] "+r"(sum.right)
-        : [a] "r"(rows.a), [b] "r"(rows.b), [c] "r"(rows.c)
-        : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "memory");
-  else
-    asm(CORTEN_ROW_STRIDE_2("%[a]") CORTEN_ROW_STRIDE_2("%[b]") CORTEN_ROW_STRIDE_2("%[c]")
-        : [w] "+r"(w), [left] "+r"(sum.left), [right] "+r"(sum.right)
-        : [a] "r"(rows.a), [b] "r"(rows.b), [c] "r"(rows.c)
-        : "r1", "r2", "r3", "r4", "r5", "r6", "memory");
+  dot_row<kStride>(w, rows.a, sum), dot_row<kStride>(w, rows.b, sum), dot_row<kStride>(w, rows.c, sum);
   return sum;
 }
-#undef CORTEN_ROW_STRIDE_1
-#undef CORTEN_ROW_STRIDE_2
 #else
 template <int32_t kStride>
 [[gnu::always_inline]] inline TwoOutputs dot_3x3_twice(const ThreeRows& rows, const int32_t* w) {

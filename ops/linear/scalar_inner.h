@@ -40,7 +40,7 @@ inline FourOutputs four_outputs(uint32_t words0, uint32_t uppers0, uint32_t word
   "ldmia r0!, {r5}\n lsrs r6, r5, #8\n ands r5, r7\n ands r6, r7\n muls r5, r4\n muls r6, r4\n" \
   "adds r2, r2, r5\n adds r3, r3, r6\n"                                                         \
   "add r8, r2\n asrs r2, r2, #16\n add r9, r2\n add r10, r3\n asrs r3, r3, #16\n add r11, r3\n"
-#define CORTEN_CLOBBERS "r2", "r3", "r4", "r5", "r6", "cc", "memory"
+#define CORTEN_CLOBBERS "r3", "r4", "r5", "r6", "cc", "memory"
 #define CORTEN_MASK "r7"
 #define CORTEN_END "r12"
 #elif defined(CORTEN_THUMB2)
@@ -50,7 +50,7 @@ inline FourOutputs four_outputs(uint32_t words0, uint32_t uppers0, uint32_t word
   "sxth r5, r4\n and lr, r12, r2, lsr #8\n and r2, r2, r12\n mla r2, r5, r2, r6\n mla lr, r5, lr, r6\n"     \
   "asr r4, r4, #16\n and r5, r12, r3, lsr #8\n and r3, r3, r12\n mla r2, r4, r3, r2\n mla lr, r4, r5, lr\n" \
   "add r8, r8, r2\n add r9, r9, r2, asr #16\n add r10, r10, lr\n add r11, r11, lr, asr #16\n"
-#define CORTEN_CLOBBERS "r2", "r3", "r4", "r5", "r6", "lr", "cc", "memory"
+#define CORTEN_CLOBBERS "r3", "r4", "r5", "r6", "lr", "cc", "memory"
 #define CORTEN_MASK "r12"
 #define CORTEN_END "r7"
 #endif
@@ -63,12 +63,16 @@ inline FourOutputs four_outputs(uint32_t words0, uint32_t uppers0, uint32_t word
   register uint32_t uppers0 asm("r9") = 0;
   register uint32_t words1 asm("r10") = 0;
   register uint32_t uppers1 asm("r11") = 0;
+  register uint32_t odd asm("r2") = in & 4;
   register uint32_t mask asm(CORTEN_MASK) = 0x00ff00ff;
   register const uint32_t* end asm(CORTEN_END) = w + in;
-  asm volatile(".syntax unified\n1:\n" CORTEN_TWO_INPUTS CORTEN_TWO_INPUTS "cmp r0, " CORTEN_END "\n bne 1b\n"
-               : "+r"(weights), "+r"(inputs), "+r"(words0), "+r"(uppers0), "+r"(words1), "+r"(uppers1)
-               : "r"(mask), "r"(end)
-               : CORTEN_CLOBBERS);
+  asm volatile(
+      ".syntax unified\n"
+      "cmp r2, #0\n bne 2f\n"  // twice four inputs; an odd number of fours begins in the middle
+      "1:\n" CORTEN_TWO_INPUTS CORTEN_TWO_INPUTS "2:\n" CORTEN_TWO_INPUTS CORTEN_TWO_INPUTS "cmp r0, " CORTEN_END "\n bne 1b\n"
+      : "+r"(weights), "+r"(inputs), "+r"(odd), "+r"(words0), "+r"(uppers0), "+r"(words1), "+r"(uppers1)
+      : "r"(mask), "r"(end)
+      : CORTEN_CLOBBERS);
   return four_outputs(words0, uppers0, words1, uppers1, in);
 }
 #undef CORTEN_TWO_INPUTS
