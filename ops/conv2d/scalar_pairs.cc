@@ -36,6 +36,17 @@ class Windows {
 
 // The words of n inputs of each pixel.
 int32_t* expand(int32_t* to, const int8_t* a, const int8_t* b, uint32_t n) {
+#if defined(CORTEN_THUMB2)
+  // In assembly for the order of the loads, which take one cycle each where they stand together.
+  for (; n >= 4; n -= 4)
+    asm("ldrsb r2, [%[a], #1]\n ldrsb r3, [%[a], #2]\n ldrsb r4, [%[a], #3]\n ldrsb r1, [%[a]], #4\n"
+        "ldrsb r6, [%[b], #1]\n ldrsb r8, [%[b], #2]\n ldrsb r9, [%[b], #3]\n ldrsb r5, [%[b]], #4\n"
+        "add r1, r1, r5, lsl #16\n add r2, r2, r6, lsl #16\n add r3, r3, r8, lsl #16\n add r4, r4, r9, lsl #16\n"
+        "stm %[to]!, {r1, r2, r3, r4}\n"
+        : [a] "+r"(a), [b] "+r"(b), [to] "+r"(to)
+        :
+        : "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "memory");
+#endif
   for (uint32_t i = 0; i < n; i++) to[i] = a[i] + b[i] * 65536;
   return to + n;
 }
