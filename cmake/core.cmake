@@ -9,7 +9,12 @@ if(NOT TIER)
   set(TIER dsp)
 endif()
 string(APPEND CMAKE_CXX_FLAGS " -ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics -ffunction-sections -fdata-sections")
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -fbuiltin")  # as compiler/firmware.cc compiles kernels
+# As compiler/firmware.cc compiles kernels.
+if(TIER STREQUAL "mve")
+  set(CMAKE_CXX_FLAGS_RELEASE "-Os -fbuiltin")
+else()
+  set(CMAKE_CXX_FLAGS_RELEASE "-O2 -fbuiltin")
+endif()
 set(LINKER_SCRIPT mps2)
 if(CORTEN_CORE STREQUAL "cortex-m55")
   set(LINKER_SCRIPT mps3)

@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* kCompiler = "arm-none-eabi-g++";
 constexpr const char* kKernelOptimisation = "-O2";
+constexpr const char* kMveOptimisation = "-Os";  // their inner loops are assembly: the rest only has to be small
 constexpr const char* kRuntimeOptimisation = "-Os";
 constexpr int kJobs = 2, kCompileSeconds = 300;
 
@@ -233,7 +234,8 @@ fs::path build_firmware(const Program& program, const fs::path& directory) {
   std::sort(sources.begin(), sources.end());
   sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
   for (const fs::path& s : sources)
-    builder.add(root / s, s.parent_path().filename().string() + "_" + s.stem().string(), kKernelOptimisation, true);
+    builder.add(root / s, s.parent_path().filename().string() + "_" + s.stem().string(),
+                target.tier == Tier::mve ? kMveOptimisation : kKernelOptimisation, true);
   builder.compile_all();
   return builder.link(program.name());
 }

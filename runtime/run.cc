@@ -1,4 +1,5 @@
 // Running a verified image, step by step.
+#include "runtime/copy.h"
 #include "runtime/lookup.h"
 
 namespace corten {
@@ -60,7 +61,7 @@ corten_status corten_reset_state(corten_model* m) {
   const ImageHeader& h = header_of(m);
   const ImageState* state = image_at<ImageState>(&h, h.state_table);
   for (uint32_t i = 0; i < h.states; i++)
-    __builtin_memcpy(resolve(m, state[i].where), image_at<void>(&h, state[i].start), state[i].bytes);
+    copy_bytes(resolve(m, state[i].where), image_at<void>(&h, state[i].start), state[i].bytes);
   return CORTEN_OK;
 }
 

@@ -104,6 +104,15 @@ static corten_status take_memories(corten_model* m, const corten_memory* given, 
   return CORTEN_OK;
 }
 
+// The C library's memset is larger than this.
+static void clear(corten_model* m) {
+  uint8_t* byte = reinterpret_cast<uint8_t*>(m);
+  for (uint32_t i = 0; i < sizeof *m; i++) {
+    byte[i] = 0;
+    asm volatile("" ::: "memory");  // or the compiler makes this a call of memset again
+  }
+}
+
 static corten_status verify(corten_model* m, const corten_memory* memories, uint32_t memory_count) {
   const ImageHeader& h = header_of(m);
   if (!verify_tables(h)) return CORTEN_BAD_IMAGE;
@@ -119,7 +128,7 @@ using namespace corten;
 extern "C" corten_status corten_init(corten_model* m, const void* image, size_t image_bytes, const corten_kernel* kernels,
                                      uint32_t kernel_count, const corten_memory* memories, uint32_t memory_count) {
   if (!m) return CORTEN_BAD_ARGUMENT;
-  *m = {};
+  clear(m);
   if (!image || (!kernels && kernel_count) || (!memories && memory_count)) return CORTEN_BAD_ARGUMENT;
   if (reinterpret_cast<uintptr_t>(image) % 16) return CORTEN_BAD_ALIGNMENT;
   if (corten_status status = verify_header(image, image_bytes)) return status;

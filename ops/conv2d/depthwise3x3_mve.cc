@@ -21,7 +21,7 @@ namespace {
   MVE_LOAD(c, x)                                                                                                                \
   MVE_ADD16(a, a, b)                                                                                                            \
   MVE_LOAD(d, w) MVE_WIDEN("b", b, a) MVE_MUL(other, c, c, d) MVE_WIDEN("t", a, a) MVE_TABLE("q7", m0) MVE_ADD32(s0, b)         \
-      MVE_SCALE(s0, "q7") MVE_ADD32(s1, a) MVE_TABLE(b, m1) MVE_SCALE(s1, b) MVE_TABLE(d, h0) MVE_SHIFT(s0, d) MVE_TABLE(a, h1) \
+      MVE_SCALE(s0, "q7") MVE_ADD32(s1, a) MVE_TABLE(b, m1) MVE_SCALE(s1, b) MVE_SHIFTS(d, h0) MVE_SHIFT(s0, d) MVE_SHIFTS(a, h1) \
           MVE_SHIFT(s1, a) between MVE_NARROW32("b", s0, s0) MVE_NARROW32("t", s0, s1) MVE_TABLE(s1, bias1) MVE_ADD_ZERO(s0)
 
 #define X(row, column) "[%[x" #row "], #" column "]"
@@ -34,10 +34,10 @@ namespace {
   MVE_CALL(PAIR, half, c, d, a, b, X(2, c1), W(7), X(2, c2), W(8))
 #define EVEN_3X3(c1, c2)                             \
   TAPS_3X3(MVE_EVEN, c1, c2, "q3", "q4", "q5", "q6") \
-  TURN("t", "q0", "q1", "q3", "q4", "q5", "q6", X(0, "0"), W(0), "64", "80", "96", "112", MVE_TABLE("q2", "32"), "48")
+  TURN("t", "q0", "q1", "q3", "q4", "q5", "q6", X(0, "0"), W(0), "80", "64", "96", "68", MVE_TABLE("q2", "32"), "48")
 #define ODD_3X3(c1, c2)                                                                                               \
   TAPS_3X3(MVE_ODD, c1, c2, "q5", "q6", "q3", "q4")                                                                   \
-  "add %[x0], %[x_step]\n" TURN("b", "q2", "q1", "q5", "q6", "q3", "q4", X(0, "0"), W(0), "128", "144", "160", "176", \
+  "add %[x0], %[x_step]\n" TURN("b", "q2", "q1", "q5", "q6", "q3", "q4", X(0, "0"), W(0), "112", "72", "128", "76", \
                                 "add %[x1], %[x_step]\n add %[x2], %[x_step]\n", "16")
 
 // A row of outputs, one at least, from three rows of inputs. The first tap of one output more is read.
@@ -54,7 +54,7 @@ namespace {
       "add %[o], %[o_step]\n" MVE_TABLE("q0", "0")                                                               \
       "le lr, 1b\n"                                                                                              \
       : [x0] "+r"(x0), [x1] "+r"(x1), [x2] "+r"(x2), [o] "+r"(o)                                                 \
-      : [w] "r"(b.weights + 64), [t] "r"(b.tables), [zero] "r"(b.out_zero), [x_step] "r"(s.x_step),              \
+      : [w] "r"(b.weights + 64), [t] "l"(b.tables), [zero] "r"(b.out_zero), [x_step] "r"(s.x_step),              \
         [o_step] "r"(s.o_step), [span] "r"(&s)                                                                   \
       : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory")
 
@@ -80,7 +80,8 @@ __attribute__((noinline)) void image_of_16(const ConvParams& p, const MveBlock& 
                                            int8_t* out) {
   const MveColumns columns = mve_columns(p);
   const MveSpan s = {16 * p.stride_w, p.in_c, p.out_w, lanes};
-  Ring ring = {rows, columns.count * 16, 0, nullptr, nullptr, nullptr};
+  Ring ring;
+  ring.rows = rows, ring.pitch = columns.count * 16, ring.next = 0;
   for (int32_t oy = 0; oy < p.out_h; oy++, out += p.out_w * p.in_c) {
     ring.advance(p, columns, image, oy * p.stride_h, lanes, 16);
     const int8_t *x0 = ring.x0, *x1 = ring.x1, *x2 = ring.x2;
@@ -98,7 +99,8 @@ __attribute__((noinline)) void row_of_8(const MveBlock& b, const int8_t* x0, con
 void image_of_8(const ConvParams& p, const MveBlock& b, const int8_t* image, int8_t* rows, int8_t* out) {
   const MveColumns columns = mve_columns(p);
   const int32_t pairs = p.out_w / 2, done = pairs * 16;
-  Ring ring = {rows, columns.count * 8, 0, nullptr, nullptr, nullptr};
+  Ring ring;
+  ring.rows = rows, ring.pitch = columns.count * 8, ring.next = 0;
   for (int32_t oy = 0; oy < p.out_h; oy++, out += p.out_w * 8) {
     ring.advance(p, columns, image, oy * p.stride_h, 8, 8);
     if (pairs) row_of_8(b, ring.x0, ring.x1, ring.x2, out, {16, 16, pairs, 16});

@@ -23,8 +23,8 @@ namespace {
 #define TURN(other, s0, s1, c, b, nc, nb, back, m0, h0, m1, h1, between, bias1)                                          \
   "sub %[x], %[" back "]\n" MVE_ADD16(c, c, b) "sub %[w], %[bytes]\n" MVE_LOAD(nc, NEXT_X) MVE_WIDEN("b", b, c)          \
       MVE_LOAD(nb, NEXT_W) MVE_WIDEN("t", c, c) MVE_MUL(other, nc, nc, nb) MVE_TABLE("q7", m0) MVE_ADD32(s0, b)          \
-          MVE_SCALE(s0, "q7") MVE_TABLE(b, m1) MVE_ADD32(s1, c) MVE_SCALE(s1, b) MVE_TABLE("q7", h0) MVE_SHIFT(s0, "q7") \
-              MVE_TABLE(c, h1) MVE_SHIFT(s1, c) MVE_LOAD(nb, NEXT_X) MVE_NARROW32("b", s0, s0) MVE_LOAD("q7", NEXT_W)    \
+          MVE_SCALE(s0, "q7") MVE_TABLE(b, m1) MVE_ADD32(s1, c) MVE_SCALE(s1, b) MVE_SHIFTS("q7", h0) MVE_SHIFT(s0, "q7") \
+              MVE_SHIFTS(c, h1) MVE_SHIFT(s1, c) MVE_LOAD(nb, NEXT_X) MVE_NARROW32("b", s0, s0) MVE_LOAD("q7", NEXT_W)    \
                   MVE_NARROW32("t", s0, s1) MVE_MUL(other, nb, nb, "q7") MVE_TABLE(s1, bias1) between                    \
                   MVE_ADD_ZERO(s0)
 
@@ -38,16 +38,16 @@ __attribute__((noinline)) void run_any(const MveBlock& b, uint32_t taps, const i
       "vctp.8 lr\n" MVE_LOAD("q5", NEXT_X) MVE_LOAD("q6", NEXT_W) MVE_MUL("b", "q5", "q5", "q6")
       MVE_LOAD("q4", NEXT_X) MVE_LOAD("q6", NEXT_W) MVE_MUL("b", "q4", "q4", "q6") MVE_TABLE("q0", "0") MVE_TABLE("q1", "16")
       "1:\n" MVE_CALL(PAIRS, MVE_EVEN, "q3", "q4", "q5", "q6")
-      TURN("t", "q0", "q1", "q5", "q4", "q3", "q6", "bytes", "64", "80", "96", "112", MVE_TABLE("q2", "32"), "48")
+      TURN("t", "q0", "q1", "q5", "q4", "q3", "q6", "bytes", "80", "64", "96", "68", MVE_TABLE("q2", "32"), "48")
       MVE_CALL(PAIRS, MVE_ODD, "q5", "q6", "q3", "q4")
-      TURN("b", "q2", "q1", "q3", "q6", "q5", "q4", "back", "128", "144", "160", "176", MVE_NARROW16("b", "q0", "q0"), "16")
+      TURN("b", "q2", "q1", "q3", "q6", "q5", "q4", "back", "112", "72", "128", "76", MVE_NARROW16("b", "q0", "q0"), "16")
       "subs %[count], #1\n" MVE_NARROW16("t", "q0", "q2")
       "vpst\n"
       "vstrbt.8 q0, [%[o]]\n"
       "add %[o], %[o_step]\n" MVE_TABLE("q0", "0")
       "bgt 1b\n"
       : [x] "+r"(x), [w] "+r"(w), [o] "+r"(o), [count] "+r"(count)
-      : [t] "r"(b.tables), [zero] "r"(b.out_zero), [o_step] "r"(s.o_step), [more] "r"(pairs - 1), [bytes] "r"(pairs * 32),
+      : [t] "l"(b.tables), [zero] "r"(b.out_zero), [o_step] "r"(s.o_step), [more] "r"(pairs - 1), [bytes] "r"(pairs * 32),
         [back] "r"(int32_t(pairs * 32) - s.x_step), [span] "r"(&s)
       : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
 }
@@ -64,10 +64,11 @@ void run_wide(const MveBlock& b, uint32_t taps, const int8_t* x, int8_t* o, cons
       int32_t acc[4];
       vst1q_s32(acc, sums);
       for (int32_t j = lane; j < lane + 4 && j < s.lanes; j++) {
-        const int32_t *bias = b.tables + conv_lanes_table_at(uint32_t(j), 0),
-                      *mult = b.tables + conv_lanes_table_at(uint32_t(j), 1);
-        const int32_t shift = clamp(-clamp(b.tables[conv_lanes_table_at(uint32_t(j), 2)], -31, 31), -30, 31);
-        o[j] = to_int8(requantise(int32_t(uint32_t(acc[j - lane]) + uint32_t(*bias)), *mult, shift), b.out_zero, -128, 127);
+        const int8_t* table = reinterpret_cast<const int8_t*>(b.tables);
+        const int32_t bias = *reinterpret_cast<const int32_t*>(table + conv_lanes_bias_at(uint32_t(j)));
+        const int32_t mult = *reinterpret_cast<const int32_t*>(table + conv_lanes_mult_at(uint32_t(j)));
+        const int32_t shift = clamp(-table[conv_lanes_shift_at(uint32_t(j))], -30, 31);
+        o[j] = to_int8(requantise(int32_t(uint32_t(acc[j - lane]) + uint32_t(bias)), mult, shift), b.out_zero, -128, 127);
       }
     }
 }

@@ -41,10 +41,7 @@ void gather_patches(const ConvParams& p, const int8_t* stage, int32_t row, int32
   }
 }
 
-// mve_pixels or the slower any_pixels.
-using PixelsFn = void (*)(const MveLayer& layer, const int8_t* x, int32_t step, int32_t count, int8_t* out);
-
-void patched_row(const ConvParams& p, const MveLayer& layer, PixelsFn run, const int8_t* stage, int32_t row, int8_t* patches,
+void patched_row(const ConvParams& p, const MveLayer& layer, PixelsFn* run, const int8_t* stage, int32_t row, int8_t* patches,
                  int8_t* out) {
   const int32_t pitch = int32_t(layer.vectors) * 16, batch = layer.vectors <= 4 ? kMvePatches : 2;
   for (int32_t ox = 0; ox < p.out_w; ox += batch) {
@@ -54,19 +51,20 @@ void patched_row(const ConvParams& p, const MveLayer& layer, PixelsFn run, const
   }
 }
 
-// What mve_pixels does, for scales of a half and more too.
+// What the functions of mve_gemm.cc do, for scales of a half and more too.
 void any_pixels(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
   for (; count > 0; count--, x += step)
     for (int32_t o = 0; o < l.out_c; o++) {
-      const int32_t* table = l.tables + o / 4 * 12 + o % 4;
+      const int32_t* quad = l.tables + o / 4 * kQuadTable;
+      const int32_t bias = quad[o % 4], mult = quad[4 + o % 4], shift = -reinterpret_cast<const int8_t*>(quad + 8)[o % 4];
       const int8_t* w = l.weights + conv_quads_at(l.vectors, uint32_t(o), 0);
-      int32_t acc = table[0];
+      int32_t acc = bias;
       for (uint32_t v = 0; v < l.vectors; v++) acc = vmladavaq_s8(acc, vld1q_s8(x + v * 16), vld1q_s8(w + v * 32));
-      *out++ = to_int8(requantise(acc, table[4], clamp(-clamp(table[8], -31, 31), -30, 31)), l.out_zero, -128, 127);
+      *out++ = to_int8(requantise(acc, mult, clamp(shift, -30, 31)), l.out_zero, -128, 127);
     }
 }
 
-void general(const KernelArgs* a, PixelsFn run) {
+void general(const KernelArgs* a, PixelsFn* run) {
   const ConvParams p = conv_turned(*static_cast<const ConvParams*>(a->params));
   const MveLayer layer = layer_of(a, p);
   const int8_t* image = static_cast<const int8_t*>(a->operand[0]);
@@ -88,9 +86,7 @@ void general(const KernelArgs* a, PixelsFn run) {
   mve_clamp(all, p.n * p.out_h * p.out_w * p.out_c, p.lo, p.hi);
 }
 
-}  // namespace
-
-extern "C" void conv2d_s8_mve_point(const KernelArgs* a) {
+void point(const KernelArgs* a, PixelsFn* run) {
   const ConvParams& p = *static_cast<const ConvParams*>(a->params);
   const MveLayer layer = layer_of(a, p);
   const int8_t* image = static_cast<const int8_t*>(a->operand[0]);
@@ -99,25 +95,29 @@ extern "C" void conv2d_s8_mve_point(const KernelArgs* a) {
   const int32_t rows = flat ? 1 : p.n * p.out_h, columns = flat ? p.n * p.out_h * p.out_w : p.out_w;
   for (int32_t row = 0; row < rows; row++) {
     const int32_t n = row / p.out_h, oy = row - n * p.out_h;
-    mve_pixels(layer, image + (n * p.in_h + oy * p.stride_h) * p.in_w * p.in_c, p.stride_w * p.in_c, columns,
+    run(layer, image + (n * p.in_h + oy * p.stride_h) * p.in_w * p.in_c, p.stride_w * p.in_c, columns,
                out + row * columns * p.out_c);
   }
   mve_clamp(out, p.n * p.out_h * p.out_w * p.out_c, p.lo, p.hi);
 }
 
-extern "C" bool conv2d_s8_mve_point_check(const CheckArgs* a) {
-  return conv_check(a, conv_quads_weights, conv_quads_tables, 0) && conv_mve_point_takes(conv_params(a));
-}
+}  // namespace
 
+extern "C" void conv2d_s8_mve_point16(const KernelArgs* a) { point(a, mve_pixels_16); }
+extern "C" bool conv2d_s8_mve_point16_check(const CheckArgs* a) { return conv_point_check(a, 1, 16); }
+extern "C" void conv2d_s8_mve_point64(const KernelArgs* a) { point(a, mve_pixels_64); }
+extern "C" bool conv2d_s8_mve_point64_check(const CheckArgs* a) { return conv_point_check(a, 17, 64); }
+extern "C" void conv2d_s8_mve_point(const KernelArgs* a) { point(a, mve_pixels); }
+extern "C" bool conv2d_s8_mve_point_check(const CheckArgs* a) { return conv_point_check(a, 65, INT32_MAX); }
+
+extern "C" void conv2d_s8_mve16(const KernelArgs* a) { general(a, mve_pixels_16); }
+extern "C" bool conv2d_s8_mve16_check(const CheckArgs* a) { return conv_mve_check(a, 1, 16); }
+extern "C" void conv2d_s8_mve64(const KernelArgs* a) { general(a, mve_pixels_64); }
+extern "C" bool conv2d_s8_mve64_check(const CheckArgs* a) { return conv_mve_check(a, 17, 64); }
 extern "C" void conv2d_s8_mve(const KernelArgs* a) { general(a, mve_pixels); }
-
-extern "C" bool conv2d_s8_mve_check(const CheckArgs* a) {
-  return conv_check(a, conv_quads_weights, conv_quads_tables, 0) && conv_params(a).groups == 1 &&
-         a->scratch_bytes >= conv_mve_scratch(conv_params(a));
-}
+extern "C" bool conv2d_s8_mve_check(const CheckArgs* a) { return conv_mve_check(a, 65, INT32_MAX); }
 
 extern "C" void conv2d_s8_mve_any(const KernelArgs* a) { general(a, any_pixels); }
-
-extern "C" bool conv2d_s8_mve_any_check(const CheckArgs* a) { return conv2d_s8_mve_check(a); }
+extern "C" bool conv2d_s8_mve_any_check(const CheckArgs* a) { return conv_mve_check(a, 1, INT32_MAX); }
 
 }  // namespace corten

@@ -21,7 +21,7 @@ struct MveSpan {
 
 inline MveBlock mve_block(const KernelArgs* a, const ConvParams& p, int32_t index) {
   const int32_t taps = int32_t(conv_lanes_taps(p));
-  return {at<int8_t>(a, p.weights) + index * taps * 16, at<int32_t>(a, p.tables) + index * 48, p.out_zero};
+  return {at<int8_t>(a, p.weights) + index * taps * 16, at<int32_t>(a, p.tables) + index * int32_t(kLanesTable / 4), p.out_zero};
 }
 
 // Runs `one_image(image, lanes, block, out)` for each image and block of channels.
@@ -40,6 +40,7 @@ inline void mve_for_blocks(const KernelArgs* a, const ConvParams& p, F one_image
 // tables.
 #define MVE_LOAD(q, at) "vldrb.8 " q ", " at "\n"
 #define MVE_TABLE(q, offset) "vldrw.32 " q ", [%[t], #" offset "]\n"
+#define MVE_SHIFTS(q, offset) "vldrb.s32 " q ", [%[t], #" offset "]\n"
 #define MVE_MUL(half, q, a, b) "vmull" half ".s8 " q ", " a ", " b "\n"
 #define MVE_ADD16(q, a, b) "vadd.i16 " q ", " a ", " b "\n"
 #define MVE_ADD32(q, a) "vadd.i32 " q ", " q ", " a "\n"

@@ -17,7 +17,7 @@ namespace {
   "vadd.i32 q6, q6, q4\n"             \
   "vldrw.32 q5, [%[t]], #16\n"        \
   "vqdmulh.s32 q6, q6, q5\n"          \
-  "vldrw.32 q4, [%[t]], #16\n"        \
+  "vldrb.s32 q4, [%[t]], #4\n"        \
   "vrshl.s32 q6, q6, q4\n"
 // q6 becomes four bytes; in the loop these steps stand between the multiplies of the next quad.
 #define ADD_ZERO "vadd.i32 q6, q6, q7\n"
@@ -68,7 +68,7 @@ struct Pixels {
       "vstrbt.32 q6, [%[o]]\n"                                                                                         \
       "add %[o], %[a2]\n"                                                                                              \
       "bgt 1b\n"                                                                                                       \
-      : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [w] "=&r"(w), [t] "=&r"(t), [o] "+l"(out), \
+      : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [w] "=&r"(w), [t] "=&l"(t), [o] "+l"(out), \
         [x] "+r"(x), [count] "+r"(count)                                                                               \
       : [f] "r"(&f), "0"(zero)                                                                                         \
       : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory")
@@ -96,13 +96,6 @@ __attribute__((noinline)) void few_taps(const Pixels& f, int32_t zero, const int
                        PAIR("q1", "a1", "a3") PAIR("q2", "a1", "a3") PAIR("q3", "a1", "a3")));
 }
 
-template <int kVectors>
-void few_taps(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
-  const int32_t quads = (l.out_c + 3) >> 2, rest = l.out_c - 4 * (quads - 1);
-  const Pixels f = {l.weights, l.tables, quads - 1, rest, int32_t(l.taps) - 16 * (kVectors - 1), step, rest};
-  few_taps<kVectors>(f, l.out_zero, x, count, out);
-}
-
 // Up to 16 taps: four channels' weights stay in registers (q0 to q3), the pixels stream by. A pixel's multiplies stand between the
 // scaling steps of the one before.
 #define MULTIPLY(q, a) "vmladava.s8 %[" a "], q4, " q "\n"
@@ -117,7 +110,7 @@ __attribute__((noinline)) void four_channels(const int8_t* w, const int32_t* t, 
       "vldrb.8 q2, [%[a1], #32]\n"
       "vldrb.8 q3, [%[a1], #48]\n"
       "vldrw.32 q5, [%[t], #16]\n"
-      "vldrw.32 q6, [%[t], #32]\n"
+      "vldrb.s32 q6, [%[t], #32]\n"
       "vpst\n"
       "vldrbt.8 q4, [%[x]]\n"
       "ldrd %[a0], %[a1], [%[t]]\n"
@@ -149,18 +142,33 @@ __attribute__((noinline)) void four_channels(const int8_t* w, const int32_t* t, 
       "vqmovnb.s16 q7, q7\n"
       "vstrb.32 q7, [%[o]]\n"
       : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [x] "+r"(x), [o] "+l"(o)
-      : [t] "r"(t), [zero] "r"(zero), [step] "r"(step), [o_step] "r"(o_step), "0"(taps), "1"(w), "2"(count - 1)
+      : [t] "l"(t), [zero] "r"(zero), [step] "r"(step), [o_step] "r"(o_step), "0"(taps), "1"(w), "2"(count - 1)
       : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
 }
 
-void one_vector(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
+}  // namespace
+
+void mve_pixels_16(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
   const int8_t* w = l.weights;
   const int32_t* t = l.tables;
   int32_t channels = l.out_c;
-  for (; channels >= 4; channels -= 4, w += 64, t += 12, out += 4)
+  for (; channels >= 4; channels -= 4, w += 64, t += kQuadTable, out += 4)
     four_channels(w, t, l.out_zero, l.taps, x, step, count, out, l.out_c);
   if (channels) few_taps<1>(Pixels{w, t, 0, channels, int32_t(l.taps), step, l.out_c}, l.out_zero, x, count, out);
 }
+
+void mve_pixels_64(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
+  const int32_t quads = (l.out_c + 3) >> 2, rest = l.out_c - 4 * (quads - 1);
+  const Pixels f = {l.weights, l.tables, quads - 1, rest, int32_t(l.taps) - 16 * (int32_t(l.vectors) - 1), step, rest};
+  if (l.vectors == 2)
+    few_taps<2>(f, l.out_zero, x, count, out);
+  else if (l.vectors == 3)
+    few_taps<3>(f, l.out_zero, x, count, out);
+  else
+    few_taps<4>(f, l.out_zero, x, count, out);
+}
+
+namespace {
 
 // What two pixels need; read by the assembly at these offsets. (As operands they would be more than there are registers.)
 struct TwoPixels {
@@ -203,7 +211,7 @@ struct TwoPixels {
   "vmladava.s8 %[a11], q1, q3\n"
 
 // Four channels (two blocks) of two pixels at a time; outputs to o0 and o1.
-inline __attribute__((always_inline)) void two_pixels(TwoPixels& f, int32_t zero, int8_t* o0, int8_t* o1) {
+inline void two_pixels(TwoPixels& f, int32_t zero, int8_t* o0, int8_t* o1) {
   const int8_t *x0, *x1, *w;
   const int32_t* t;
   int32_t a00, a01, a10, a11;
@@ -219,11 +227,11 @@ inline __attribute__((always_inline)) void two_pixels(TwoPixels& f, int32_t zero
       "vmov q5[3], q5[1], %[a01], %[a11]\n"
       "vqdmulh.s32 q4, q4, q3\n"
       "vadd.i32 q5, q5, q6\n"
-      "vldrw.32 q6, [%[t], #32]\n"
+      "vldrb.s32 q6, [%[t], #32]\n"
       "vqdmulh.s32 q5, q5, q3\n"
       "ldr %[a00], [%[f], #20]\n"
       "vrshl.s32 q4, q4, q6\n"
-      "adds %[t], #48\n"
+      "adds %[t], #36\n"
       "vctp.32 %[a00]\n"
       "vrshl.s32 q5, q5, q6\n"
       "subs %[a00], #4\n"
@@ -238,13 +246,15 @@ inline __attribute__((always_inline)) void two_pixels(TwoPixels& f, int32_t zero
       "vstrbt.32 q5, [%[o1]], #4\n"
       "bgt 3b\n"
       : [a00] "=&Te"(a00), [a01] "=&Te"(a01), [a10] "=&Te"(a10), [a11] "=&Te"(a11), [x0] "=&r"(x0), [x1] "=&r"(x1), [w] "=&r"(w),
-        [t] "=&r"(t), [o0] "+l"(o0), [o1] "+l"(o1)
+        [t] "=&l"(t), [o0] "+l"(o0), [o1] "+l"(o1)
       : [f] "r"(&f), "0"(zero)
       : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
 }
 
-// More than 64 taps. The last of an odd number of pixels goes with its predecessor once more; a lone one with itself.
-__attribute__((noinline)) void many_taps(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
+}  // namespace
+
+// The last of an odd number of pixels goes with its predecessor once more; a lone one with itself.
+void mve_pixels(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
   const int32_t out_c = count == 1 ? 0 : l.out_c, zero = l.out_zero;
   if (count == 1) step = 0;
   TwoPixels f = {x, x, l.weights, l.tables, int32_t(l.vectors) - 2, 0};
@@ -252,23 +262,6 @@ __attribute__((noinline)) void many_taps(const MveLayer& l, const int8_t* x, int
     if (count == 1) x -= step, out -= out_c;
     f.x0 = x, f.x1 = x + step, f.rest = l.out_c;
     two_pixels(f, zero, out, out + out_c);
-  }
-}
-
-}  // namespace
-
-void mve_pixels(const MveLayer& layer, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
-  switch (layer.vectors) {
-    case 1:
-      return one_vector(layer, x, step, count, out);
-    case 2:
-      return few_taps<2>(layer, x, step, count, out);
-    case 3:
-      return few_taps<3>(layer, x, step, count, out);
-    case 4:
-      return few_taps<4>(layer, x, step, count, out);
-    default:
-      return many_taps(layer, x, step, count, out);
   }
 }
 

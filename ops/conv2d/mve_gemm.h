@@ -12,9 +12,13 @@ struct MveLayer {
   int32_t out_c, out_zero;
 };
 
-// `count` pixels, `step` bytes apart, each a run of taps; their outputs follow one another in `out`. Up to 4 vectors, no byte is
-// read beyond a pixel's taps, and a pixel is read as a whole before its outputs are written (except where vectors == 1);
-// above, whole vectors are read, and each pixel once for every four output channels.
-void mve_pixels(const MveLayer& layer, const int8_t* x, int32_t step, int32_t count, int8_t* out);
+inline constexpr int32_t kQuadTable = 9;  // words: bias[4], mult[4], then the shifts, four bytes
+
+// `count` pixels, `step` bytes apart, each a run of taps; their outputs follow one another in `out`. Three functions, for up to 16
+// taps, up to 64, and more; each is linked only where a row needs it. Up to 64 taps, no byte is read beyond a pixel's taps, and
+// above 16 a pixel is read as a whole before its outputs are written; the last reads whole vectors, and each pixel once for every
+// four output channels.
+using PixelsFn = void(const MveLayer& layer, const int8_t* x, int32_t step, int32_t count, int8_t* out);
+PixelsFn mve_pixels_16, mve_pixels_64, mve_pixels;
 
 }  // namespace corten

@@ -12,8 +12,9 @@ namespace {
 // One output: channel o at (oy, ox) of image x.
 int8_t quads_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, int32_t oy, int32_t ox, uint32_t o) {
   const int8_t* weights = at<int8_t>(a, p.weights);
-  const int32_t* table = at<int32_t>(a, p.tables) + o / 4 * 12 + o % 4;
-  uint32_t acc = uint32_t(table[0]);
+  const int32_t* quad = at<int32_t>(a, p.tables) + o / 4 * 9;
+  const int8_t negative_shift = reinterpret_cast<const int8_t*>(quad + 8)[o % 4];
+  uint32_t acc = uint32_t(quad[o % 4]);
   for (uint32_t r = 0; r < p.k_h; r++)
     for (uint32_t s = 0; s < p.k_w; s++) {
       const int32_t iy = oy * p.stride_h - p.pad_t + int32_t(r * p.dil_h), ix = ox * p.stride_w - p.pad_l + int32_t(s * p.dil_w);
@@ -23,7 +24,7 @@ int8_t quads_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, i
         acc += uint32_t(value * weights[conv_quads_at(conv_mve_vectors(p), o, conv_mve_tap(p, r, s, c))]);
       }
     }
-  return to_int8(mve_requantise(acc, table[4], table[8]), p.out_zero, p.lo, p.hi);
+  return to_int8(mve_requantise(acc, quad[4 + o % 4], negative_shift), p.out_zero, p.lo, p.hi);
 }
 
 template <class F>
@@ -43,8 +44,8 @@ void for_outputs(const KernelArgs* a, F output) {
 int8_t lanes_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, int32_t oy, int32_t ox, uint32_t o) {
   const uint32_t block = o / 16, lane = o % 16;
   const int8_t* weights = at<int8_t>(a, p.weights) + block * conv_lanes_taps(p) * 16 + lane;
-  const int32_t* table = at<int32_t>(a, p.tables) + block * 48;
-  uint32_t acc = uint32_t(table[conv_lanes_table_at(lane, 0)]);
+  const int8_t* table = at<int8_t>(a, p.tables) + block * kLanesTable;
+  uint32_t acc = uint32_t(*reinterpret_cast<const int32_t*>(table + conv_lanes_bias_at(lane)));
   for (uint32_t r = 0; r < p.k_h; r++)
     for (uint32_t s = 0; s < p.k_w; s++) {
       const int32_t iy = oy * p.stride_h - p.pad_t + int32_t(r * p.dil_h), ix = ox * p.stride_w - p.pad_l + int32_t(s * p.dil_w);
@@ -52,22 +53,24 @@ int8_t lanes_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, i
       const int32_t value = inside ? x[(iy * p.in_w + ix) * p.in_c + int32_t(o)] : p.in_zero;
       acc += uint32_t(value * weights[conv_lanes_tap(p, r, s) * 16]);
     }
-  const int32_t scaled = mve_requantise(acc, table[conv_lanes_table_at(lane, 1)], table[conv_lanes_table_at(lane, 2)]);
+  const int32_t mult = *reinterpret_cast<const int32_t*>(table + conv_lanes_mult_at(lane));
+  const int32_t scaled = mve_requantise(acc, mult, table[conv_lanes_shift_at(lane)]);
   return to_int8(scaled, p.out_zero, p.lo, p.hi);
 }
 
 }  // namespace
 
-extern "C" void conv2d_s8_mve_point(const KernelArgs* a) { for_outputs(a, quads_output); }
-extern "C" bool conv2d_s8_mve_point_check(const CheckArgs* a) {
-  return conv_check(a, conv_quads_weights, conv_quads_tables, 0) && conv_mve_point_takes(conv_params(a));
-}
-
-extern "C" void conv2d_s8_mve(const KernelArgs* a) { for_outputs(a, quads_output); }
-extern "C" bool conv2d_s8_mve_check(const CheckArgs* a) {
-  return conv_check(a, conv_quads_weights, conv_quads_tables, 0) && conv_params(a).groups == 1 &&
-         a->scratch_bytes >= conv_mve_scratch(conv_params(a));
-}
+#define QUADS_TWIN(name, check, from, to)                                          \
+  extern "C" void name(const KernelArgs* a) { for_outputs(a, quads_output); }      \
+  extern "C" bool name##_check(const CheckArgs* a) { return check(a, from, to); }
+QUADS_TWIN(conv2d_s8_mve_point16, conv_point_check, 1, 16)
+QUADS_TWIN(conv2d_s8_mve_point64, conv_point_check, 17, 64)
+QUADS_TWIN(conv2d_s8_mve_point, conv_point_check, 65, INT32_MAX)
+QUADS_TWIN(conv2d_s8_mve16, conv_mve_check, 1, 16)
+QUADS_TWIN(conv2d_s8_mve64, conv_mve_check, 17, 64)
+QUADS_TWIN(conv2d_s8_mve, conv_mve_check, 65, INT32_MAX)
+QUADS_TWIN(conv2d_s8_mve_any, conv_mve_check, 1, INT32_MAX)
+#undef QUADS_TWIN
 
 extern "C" void conv2d_s8_mve_depthwise3x3(const KernelArgs* a) { for_outputs(a, lanes_output); }
 extern "C" bool conv2d_s8_mve_depthwise3x3_check(const CheckArgs* a) {
@@ -83,9 +86,6 @@ extern "C" void conv2d_s8_mve_depthwise(const KernelArgs* a) { for_outputs(a, la
 extern "C" bool conv2d_s8_mve_depthwise_check(const CheckArgs* a) {
   return conv_lanes_check(a) && !conv_mve_is_3x3(conv_params(a));
 }
-
-extern "C" void conv2d_s8_mve_any(const KernelArgs* a) { for_outputs(a, quads_output); }
-extern "C" bool conv2d_s8_mve_any_check(const CheckArgs* a) { return conv2d_s8_mve_check(a); }
 
 extern "C" void conv2d_s8_mve_depthwise_wide(const KernelArgs* a) { for_outputs(a, lanes_output); }
 extern "C" bool conv2d_s8_mve_depthwise_wide_check(const CheckArgs* a) {

@@ -15,11 +15,11 @@ constexpr ConvParams conv_turned(const ConvParams& p) {
 
 // quads: output channels in fours; taps in sixteens ("vectors"), zeros fill up. A quad's weights: channels 0 and 2, for each
 // vector 16 bytes of one and 16 of the other; then the same of channels 1 and 3. Tables: for each quad int32 bias[4], mult[4],
-// -shift[4].
+// int8 -shift[4].
 constexpr uint32_t conv_mve_vectors(const ConvParams& p) { return (uint32_t(conv_taps(p)) + 15) / 16; }
 constexpr uint32_t conv_mve_quads(const ConvParams& p) { return (uint32_t(p.out_c) + 3) / 4; }
 constexpr uint32_t conv_quads_weights(const ConvParams& p) { return conv_mve_quads(p) * conv_mve_vectors(p) * 64; }
-constexpr uint32_t conv_quads_tables(const ConvParams& p) { return conv_mve_quads(p) * 48; }
+constexpr uint32_t conv_quads_tables(const ConvParams& p) { return conv_mve_quads(p) * 36; }
 
 constexpr bool conv_is_unpadded_1x1(const ConvParams& p) {
   return p.groups == 1 && p.k_h == 1 && p.k_w == 1 && p.pad_t == 0 && p.pad_l == 0 && (p.out_h - 1) * p.stride_h < p.in_h &&
@@ -61,9 +61,23 @@ inline void conv_quads_pack(const ConvParams& p, const ConvSource& source, uint8
       for (uint32_t s = 0; s < p.k_w; s++)
         for (uint32_t c = 0; c < p.in_c; c++)
           weights[conv_quads_at(conv_mve_vectors(p), o, conv_mve_tap(p, r, s, c))] = uint8_t(*from++);
-    const int32_t values[] = {source.bias[o], source.mult[o], -source.shift[o]};
-    for (uint32_t i = 0; i < 3; i++) memcpy(tables + o / 4 * 48 + i * 16 + o % 4 * 4, &values[i], 4);
+    uint8_t* quad = tables + o / 4 * 36;
+    memcpy(quad + o % 4 * 4, &source.bias[o], 4), memcpy(quad + 16 + o % 4 * 4, &source.mult[o], 4);
+    quad[32 + o % 4] = uint8_t(-source.shift[o]);
   }
+}
+
+// Of the rows for any kernel and for 1x1, which differ in the number of taps they take.
+__attribute__((noinline, cold)) inline bool conv_quads_check(const CheckArgs* a, int32_t from, int32_t to) {
+  if (!conv_check(a, conv_quads_weights, conv_quads_tables, 0)) return false;
+  const ConvParams& p = conv_params(a);
+  return p.groups == 1 && conv_taps(p) >= from && conv_taps(p) <= to;
+}
+__attribute__((cold)) inline bool conv_mve_check(const CheckArgs* a, int32_t from, int32_t to) {
+  return conv_quads_check(a, from, to) && a->scratch_bytes >= conv_mve_scratch(conv_params(a));
+}
+__attribute__((cold)) inline bool conv_point_check(const CheckArgs* a, int32_t from, int32_t to) {
+  return conv_quads_check(a, from, to) && conv_mve_point_takes(conv_params(a));
 }
 inline constexpr ConvPacking conv_quads = {conv_quads_weights, conv_quads_tables, conv_quads_pack};
 

@@ -6,8 +6,8 @@ namespace corten {
 
 // lanes: channels in sixteens, a lane each; the lanes beyond the last channel are zero. A block's weights: 16 bytes for each tap,
 // for 3x3 ordered (row, column), else (column, row) and an even number of them, by a zero. Where a 3x3 layer with column stride 1
-// has 8 channels, two neighbouring pixels share the lanes. Tables: for each block int32 bias[16], then mult[4] and -shift[4] of
-// each quarter; a quarter has the lanes 0, 4, 8, 12 (then 2 .., 1 .., 3 ..), as two widenings leave them.
+// has 8 channels, two neighbouring pixels share the lanes. Tables: for each block int32 bias[16], int8 -shift[16], int32 mult[16],
+// each in quarters that have the lanes 0, 4, 8, 12 (then 2 .., 1 .., 3 ..), as two widenings leave them.
 constexpr bool conv_mve_is_3x3(const ConvParams& p) { return p.k_h == 3 && p.k_w == 3 && p.dil_h == 1 && p.dil_w == 1; }
 constexpr bool conv_mve_two_pixels(const ConvParams& p) { return conv_mve_is_3x3(p) && p.in_c == 8 && p.stride_w == 1; }
 constexpr bool conv_mve_depthwise(const ConvParams& p) {
@@ -16,33 +16,34 @@ constexpr bool conv_mve_depthwise(const ConvParams& p) {
 constexpr bool conv_mve_depthwise_usable(const ConvParams& p) {
   return p.flags & kConvShiftsPositive && p.flags & kConvTap127 && conv_mve_depthwise(p);
 }
+constexpr uint32_t kLanesTable = 144;
 constexpr uint32_t conv_lanes_blocks(const ConvParams& p) { return (uint32_t(p.out_c) + 15) / 16; }
 constexpr uint32_t conv_lanes_taps(const ConvParams& p) { return conv_mve_is_3x3(p) ? 9 : (uint32_t(p.k_h) * p.k_w + 1) & ~1u; }
 constexpr uint32_t conv_lanes_weights(const ConvParams& p) { return conv_lanes_blocks(p) * conv_lanes_taps(p) * 16; }
-constexpr uint32_t conv_lanes_tables(const ConvParams& p) { return conv_lanes_blocks(p) * 192; }
+constexpr uint32_t conv_lanes_tables(const ConvParams& p) { return conv_lanes_blocks(p) * kLanesTable; }
 
 constexpr uint32_t conv_lanes_tap(const ConvParams& p, uint32_t r, uint32_t s) {
   return conv_mve_is_3x3(p) ? r * 3 + s : s * p.k_h + r;
 }
-// Where bias (0), mult (1) or -shift (2) of a lane lies in its block's table, in words.
-constexpr uint32_t conv_lanes_table_at(uint32_t lane, uint32_t value) {
-  const uint32_t quarter = lane % 2 * 2 + lane % 4 / 2;
-  return (value == 0 ? quarter * 4 : 12 + quarter * 8 + value * 4) + lane / 4;
-}
+// Where in its block's table a lane's numbers lie.
+constexpr uint32_t conv_lanes_order(uint32_t lane) { return (lane % 2 * 2 + lane % 4 / 2) * 4 + lane / 4; }
+constexpr uint32_t conv_lanes_bias_at(uint32_t lane) { return conv_lanes_order(lane) * 4; }
+constexpr uint32_t conv_lanes_shift_at(uint32_t lane) { return 64 + conv_lanes_order(lane); }
+constexpr uint32_t conv_lanes_mult_at(uint32_t lane) { return 80 + conv_lanes_order(lane) * 4; }
 
 inline void conv_lanes_pack(const ConvParams& p, const ConvSource& source, uint8_t* weights, uint8_t* tables) {
   const uint32_t taps = uint32_t(p.k_h) * p.k_w;
   memset(weights, 0, conv_lanes_weights(p));
-  for (uint32_t block = 0; block < conv_lanes_blocks(p); block++, weights += conv_lanes_taps(p) * 16, tables += 192)
+  for (uint32_t block = 0; block < conv_lanes_blocks(p); block++, weights += conv_lanes_taps(p) * 16, tables += kLanesTable)
     for (uint32_t lane = 0; lane < 16; lane++) {
       const uint32_t channel = conv_mve_two_pixels(p) ? lane % 8 : block * 16 + lane;
       const bool used = channel < p.out_c;
       for (uint32_t r = 0; used && r < p.k_h; r++)
         for (uint32_t s = 0; s < p.k_w; s++)
           weights[conv_lanes_tap(p, r, s) * 16 + lane] = uint8_t(source.weights[channel * taps + r * p.k_w + s]);
-      const int32_t values[] = {used ? source.bias[channel] : 0, used ? source.mult[channel] : 0,
-                                used ? -source.shift[channel] : 0};
-      for (uint32_t i = 0; i < 3; i++) memcpy(tables + conv_lanes_table_at(lane, i) * 4, &values[i], 4);
+      const int32_t bias = used ? source.bias[channel] : 0, mult = used ? source.mult[channel] : 0;
+      memcpy(tables + conv_lanes_bias_at(lane), &bias, 4), memcpy(tables + conv_lanes_mult_at(lane), &mult, 4);
+      tables[conv_lanes_shift_at(lane)] = used ? uint8_t(-source.shift[channel]) : 0;
     }
 }
 inline constexpr ConvPacking conv_lanes = {conv_lanes_weights, conv_lanes_tables, conv_lanes_pack};
@@ -60,7 +61,7 @@ constexpr uint32_t conv_lanes_scratch(const ConvParams& p) {
 constexpr uint32_t conv_lanes_wide_scratch(const ConvParams& p) { return conv_lanes_scratch_turned(conv_turned(p), 16); }
 
 // Common to the depthwise rows.
-inline bool conv_lanes_check(const CheckArgs* a) {
+__attribute__((noinline, cold)) inline bool conv_lanes_check(const CheckArgs* a) {
   return conv_check(a, conv_lanes_weights, conv_lanes_tables, 0) && conv_mve_depthwise(conv_params(a)) &&
          a->scratch_bytes >= conv_lanes_scratch(conv_params(a));
 }

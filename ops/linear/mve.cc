@@ -40,10 +40,10 @@ __attribute__((noinline)) void one_row(const int8_t* x, uint32_t in, const int8_
       "sub %[x], %[x], %[full], lsl #4\n"
       "vldrw.32 q3, [%[t], #16]\n"
       "vmov q0[2], q0[0], %[a0], %[a2]\n"
-      "vldrw.32 q1, [%[t], #32]\n"
+      "vldrb.s32 q1, [%[t], #32]\n"
       "vmov q0[3], q0[1], %[a1], %[a3]\n"
       "vqdmulh.s32 q0, q0, q3\n"
-      "adds %[t], #48\n"
+      "adds %[t], #36\n"
       "vrshl.s32 q0, q0, q1\n"
       "vctp.32 %[n]\n"
       "vadd.i32 q0, q0, q4\n"
@@ -53,7 +53,7 @@ __attribute__((noinline)) void one_row(const int8_t* x, uint32_t in, const int8_
       "vstrbt.32 q0, [%[out]], #4\n"
       "subs %[n], #4\n"
       "bgt 3b\n"
-      : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [w] "+r"(w), [t] "+r"(t), [out] "+l"(out), [x] "+r"(x),
+      : [a0] "=&Te"(a0), [a1] "=&Te"(a1), [a2] "=&Te"(a2), [a3] "=&Te"(a3), [w] "+r"(w), [t] "+l"(t), [out] "+l"(out), [x] "+r"(x),
         [n] "+r"(n)
       : [full] "r"(full), [tail] "r"(tail), "0"(zero)
       : "q0", "q1", "q2", "q3", "q4", "lr", "cc", "memory");
@@ -62,11 +62,12 @@ __attribute__((noinline)) void one_row(const int8_t* x, uint32_t in, const int8_
 // The same for scales of a half and more too.
 void any_row(const int8_t* x, uint32_t in, const int8_t* weights, const int32_t* tables, int8_t* out, int32_t n, int32_t zero) {
   for (uint32_t o = 0; o < uint32_t(n); o++) {
-    const int32_t* table = tables + o / 4 * 12 + o % 4;
+    const int32_t* quad = tables + o / 4 * 9;
+    const int32_t bias = quad[o % 4], mult = quad[4 + o % 4], shift = -reinterpret_cast<const int8_t*>(quad + 8)[o % 4];
     const int8_t* w = weights + linear_quads_at((in + 15) / 16, o, 0);
-    int32_t acc = table[0];
+    int32_t acc = bias;
     for (uint32_t i = 0; i < in; i += 16, w += 64) acc = vmladavaq_s8(acc, vld1q_z_s8(x + i, vctp8q(in - i)), vld1q_s8(w));
-    out[o] = to_int8(requantise(acc, table[4], clamp(-clamp(table[8], -31, 31), -30, 31)), zero, -128, 127);
+    out[o] = to_int8(requantise(acc, mult, clamp(shift, -30, 31)), zero, -128, 127);
   }
 }
 

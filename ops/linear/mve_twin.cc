@@ -11,10 +11,11 @@ extern "C" void linear_s8_mve(const KernelArgs* a) {
   int8_t* y = static_cast<int8_t*>(a->operand[1]);
   for (uint32_t r = 0; r < p.rows; r++, x += p.in)
     for (uint32_t o = 0; o < p.out; o++) {
-      const int32_t* table = at<int32_t>(a, p.tables) + o / 4 * 12 + o % 4;
-      uint32_t acc = uint32_t(table[0]);
+      const int32_t* quad = at<int32_t>(a, p.tables) + o / 4 * 9;
+      const int8_t negative_shift = reinterpret_cast<const int8_t*>(quad + 8)[o % 4];
+      uint32_t acc = uint32_t(quad[o % 4]);
       for (uint32_t i = 0; i < p.in; i++) acc += uint32_t(x[i] * weights[linear_quads_at(linear_mve_vectors(p), o, i)]);
-      *y++ = to_int8(mve_requantise(acc, table[4], table[8]), p.out_zero, p.lo, p.hi);
+      *y++ = to_int8(mve_requantise(acc, quad[4 + o % 4], negative_shift), p.out_zero, p.lo, p.hi);
     }
 }
 

@@ -33,7 +33,7 @@ int16x8_t run_sum(const int8_t* tap, int32_t n, int32_t step, mve_pred16_t some)
       "add %[tap], %[step]\n"
       "vadd.i16 %q[sum], %q[sum], %q[x]\n"
       "le lr, 1b\n"
-      : [tap] "+r"(tap), [sum] "+w"(sum), [x] "+w"(x)
+      : [tap] "+l"(tap), [sum] "+w"(sum), [x] "+w"(x)
       : [n] "r"(n), [step] "r"(step), [some] "r"(some)
       : "lr", "p0", "memory");
   return sum;

@@ -17,8 +17,10 @@ int32_t row_max(const int8_t* x, uint32_t n) {
 
 // exp of four elements below the maximum; lanes that are left out give 0.
 uint32x4_t exponentials(const uint32_t* table, int32_t most, const int8_t* x, mve_pred16_t some) {
-  const int32x4_t below = vsubq_s32(vdupq_n_s32(most), vldrbq_z_s32(x, some));
-  return vldrwq_gather_shifted_offset_z_u32(table, vreinterpretq_u32_s32(below), some);
+  const uint32x4_t below = vreinterpretq_u32_s32(vsubq_s32(vdupq_n_s32(most), vldrbq_z_s32(x, some)));
+  const uint32x4_t high = vldrwq_gather_shifted_offset_z_u32(table, vshrq_n_u32(below, 4), some);
+  const uint32x4_t low = vldrwq_gather_shifted_offset_z_u32(table + 16, vandq_u32(below, vdupq_n_u32(15)), some);
+  return vshlq_n_u32(vrmulhq_u32(high, low), 1);
 }
 
 void row(const SoftmaxParams& p, const uint32_t* table, const int8_t* x, int8_t* y) {
@@ -26,7 +28,7 @@ void row(const SoftmaxParams& p, const uint32_t* table, const int8_t* x, int8_t*
   uint64_t sum = 0;
   for (uint32_t i = 0; i < p.n; i += 4) sum = vaddlvaq_u32(sum, exponentials(table, most, x + i, vctp32q(p.n - i)));
   const SoftmaxFactor f = softmax_factor(p, sum);
-  if (f.shift < 33 || f.shift > 63) return softmax_row(p, table, x, y, 1);
+  // From 64 on, where nothing is left, the rounding shift gives 0 as well.
   const uint32x4_t factor = vdupq_n_u32(f.factor);
   for (uint32_t i = 0; i < p.n; i += 4) {
     const mve_pred16_t some = vctp32q(p.n - i);

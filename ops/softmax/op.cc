@@ -83,7 +83,7 @@ Lowered lower(const LowerArgs& a) {
   const SoftmaxParams p = a.n.flag("log") ? make_log_softmax(outer, n, inner, x.scale, y.scale, y.zero, b.lo, b.hi)
                                           : make_softmax(outer, n, inner, y.scale, y.zero, b.lo, b.hi);
   Lowered step = lowered(kRows, kChoices, a, p);
-  uint32_t table[256];
+  uint32_t table[kSoftmaxTable];
   softmax_table(x.scale, table);
   const auto* bytes = reinterpret_cast<const uint8_t*>(table);
   step.blobs.push_back({{bytes, bytes + sizeof table}, offsetof(SoftmaxParams, table)});

@@ -1,5 +1,5 @@
 // softmax and log_softmax, int8, without float. Every row must equal this, bit for bit.
-//   m = max x, e_j = table[m - x_j] (exp in 1.31), sum = e_0 + ... in 64 bits
+//   m = max x, e_j = exp((x_j - m) * in_scale) in 1.31, the product of two table entries, sum = e_0 + ... in 64 bits
 //   softmax:     y = clamp(round(e / sum / out_scale) + out_zero), by one reciprocal per row
 //   log_softmax: y = clamp(round(-((m - x) * in_scale + ln 2 * log2(sum)) / out_scale) + out_zero)
 #pragma once
@@ -8,6 +8,11 @@
 #include "runtime/kernel.h"
 
 namespace corten {
+
+// exp for `below` = m - x. The last bit is always 0, which takes no more than the product's high word.
+inline uint32_t softmax_exp(const uint32_t* table, uint32_t below) {
+  return uint32_t((uint64_t(table[below >> 4]) * table[16 + (below & 15)] + 0x80000000u) >> 32) << 1;
+}
 
 // The sum of one row, normalised: sum = top * 2^(32 - zeros), top in [2^31, 2^32), rounded down.
 struct SoftmaxSum {
@@ -89,13 +94,13 @@ inline void softmax_row(const SoftmaxParams& p, const uint32_t* table, const int
   int32_t most = -128;
   for (uint32_t i = 0; i < p.n; i++) most = x[i * step] > most ? x[i * step] : most;
   uint64_t sum = 0;
-  for (uint32_t i = 0; i < p.n; i++) sum += table[most - x[i * step]];
+  for (uint32_t i = 0; i < p.n; i++) sum += softmax_exp(table, uint32_t(most - x[i * step]));
   if (p.log) {
     const int64_t base = log_softmax_base(p, sum);
     for (uint32_t i = 0; i < p.n; i++) y[i * step] = log_softmax_one(p, base, most - x[i * step]);
   } else {
     const SoftmaxFactor f = softmax_factor(p, sum);
-    for (uint32_t i = 0; i < p.n; i++) y[i * step] = softmax_one(p, f, table[most - x[i * step]]);
+    for (uint32_t i = 0; i < p.n; i++) y[i * step] = softmax_one(p, f, softmax_exp(table, uint32_t(most - x[i * step])));
   }
 }
 
@@ -113,7 +118,7 @@ inline bool softmax_check(const CheckArgs* c) {
   if (p.log && (p.scale.shift < 0 || p.scale.shift > 30)) return false;
   const uint64_t block = uint64_t(p.n) * p.inner;
   if (block > UINT32_MAX || block * p.outer != c->operand_bytes[0] || c->operand_bytes[0] != c->operand_bytes[1]) return false;
-  return in_image(c, p.table, 256, sizeof(uint32_t), 4);
+  return in_image(c, p.table, kSoftmaxTable, sizeof(uint32_t), 4);
 }
 
 }  // namespace corten

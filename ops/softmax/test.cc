@@ -44,7 +44,7 @@ int main() {
       g_in.size[0] = count;
       fill(g_in.s8(0), int32_t(count), number % 3 == 2 ? -20 : -128, 127);
       softmax_reference(p, table, g_in.s8(0), reinterpret_cast<int8_t*>(g_want));
-      const Case c = {&p, sizeof p, 1, count, p.table + 1024};
+      const Case c = {&p, sizeof p, 1, count, p.table + 4 * kSoftmaxTable};
 #define KERNEL(tier, fn, usable, scratch, packing) \
   if (Tier::tier <= kTier && (usable)) test_row_in_place({#fn, fn, fn##_check, scratch, number}, c);
 #include "ops/softmax/kernels.def"
