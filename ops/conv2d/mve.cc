@@ -9,7 +9,8 @@ namespace corten {
 namespace {
 
 MveLayer layer_of(const KernelArgs* a, const ConvParams& p) {
-  return {at<int8_t>(a, p.weights), at<int32_t>(a, p.tables), uint32_t(conv_taps(p)), conv_mve_vectors(p), p.out_c, p.out_zero};
+  return {at<int8_t>(a, p.weights), at<int32_t>(a, p.tables), uint32_t(conv_taps(p)), conv_mve_vectors(p),
+          p.out_c, p.out_zero, p.out_c, static_cast<int8_t*>(a->scratch)};
 }
 
 // `runs` times 16 bytes, of which `run` count, from rows `row` apart, next to one another; the same for each pixel.
@@ -64,11 +65,27 @@ void any_pixels(const MveLayer& l, const int8_t* x, int32_t step, int32_t count,
     }
 }
 
-void general(const KernelArgs* a, PixelsFn* run) {
+// A quad at a time, whose weights get their zeros first.
+void dense_pixels(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
+  MveLayer quad = l;
+  quad.weights = l.room;
+  const int8_t* from = l.weights;
+  for (int32_t left = l.out_c; left > 0; left -= 4, out += 4, quad.tables += kQuadTable) {
+    quad.out_c = left < 4 ? left : 4;
+    for (int32_t o = 0; o < quad.out_c; o++, from += l.taps) {
+      int8_t* to = l.room + conv_quads_at(l.vectors, uint32_t(o), 0);
+      for (uint32_t k = 0; k < l.taps; k += 16, to += 32) vst1q_s8(to, vld1q_z_s8(from + k, vctp8q(l.taps - k)));
+    }
+    mve_pixels_64(quad, x, step, count, out);
+  }
+}
+
+// Scratch begins with `room` bytes for the layer.
+void general(const KernelArgs* a, PixelsFn* run, uint32_t room = 0) {
   const ConvParams p = conv_turned(*static_cast<const ConvParams*>(a->params));
   const MveLayer layer = layer_of(a, p);
   const int8_t* image = static_cast<const int8_t*>(a->operand[0]);
-  int8_t *const all = static_cast<int8_t*>(a->operand[1]), *stage = static_cast<int8_t*>(a->scratch), *out = all;
+  int8_t *const all = static_cast<int8_t*>(a->operand[1]), *stage = static_cast<int8_t*>(a->scratch) + room, *out = all;
   const bool band = conv_mve_band(p);
   const MveColumns columns = mve_columns(p);
   const int32_t bytes = columns.count * p.k_h * p.in_c, row = columns.count * p.in_c;
@@ -116,6 +133,9 @@ extern "C" void conv2d_s8_mve64(const KernelArgs* a) { general(a, mve_pixels_64)
 extern "C" bool conv2d_s8_mve64_check(const CheckArgs* a) { return conv_mve_check(a, 17, 64); }
 extern "C" void conv2d_s8_mve(const KernelArgs* a) { general(a, mve_pixels); }
 extern "C" bool conv2d_s8_mve_check(const CheckArgs* a) { return conv_mve_check(a, 65, INT32_MAX); }
+
+extern "C" void conv2d_s8_mve64_dense(const KernelArgs* a) { general(a, dense_pixels, kMveRoom); }
+extern "C" bool conv2d_s8_mve64_dense_check(const CheckArgs* a) { return conv_mve_dense_check(a); }
 
 extern "C" void conv2d_s8_mve_any(const KernelArgs* a) { general(a, any_pixels); }
 extern "C" bool conv2d_s8_mve_any_check(const CheckArgs* a) { return conv_mve_check(a, 1, INT32_MAX); }

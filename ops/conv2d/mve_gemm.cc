@@ -153,13 +153,13 @@ void mve_pixels_16(const MveLayer& l, const int8_t* x, int32_t step, int32_t cou
   const int32_t* t = l.tables;
   int32_t channels = l.out_c;
   for (; channels >= 4; channels -= 4, w += 64, t += kQuadTable, out += 4)
-    four_channels(w, t, l.out_zero, l.taps, x, step, count, out, l.out_c);
-  if (channels) few_taps<1>(Pixels{w, t, 0, channels, int32_t(l.taps), step, l.out_c}, l.out_zero, x, count, out);
+    four_channels(w, t, l.out_zero, l.taps, x, step, count, out, l.o_step);
+  if (channels) few_taps<1>(Pixels{w, t, 0, channels, int32_t(l.taps), step, l.o_step}, l.out_zero, x, count, out);
 }
 
 void mve_pixels_64(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
   const int32_t quads = (l.out_c + 3) >> 2, rest = l.out_c - 4 * (quads - 1);
-  const Pixels f = {l.weights, l.tables, quads - 1, rest, int32_t(l.taps) - 16 * (int32_t(l.vectors) - 1), step, rest};
+  const Pixels f = {l.weights, l.tables, quads - 1, rest, int32_t(l.taps) - 16 * (int32_t(l.vectors) - 1), step, l.o_step - 4 * (quads - 1)};
   if (l.vectors == 2)
     few_taps<2>(f, l.out_zero, x, count, out);
   else if (l.vectors == 3)
@@ -255,13 +255,13 @@ inline void two_pixels(TwoPixels& f, int32_t zero, int8_t* o0, int8_t* o1) {
 
 // The last of an odd number of pixels goes with its predecessor once more; a lone one with itself.
 void mve_pixels(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
-  const int32_t out_c = count == 1 ? 0 : l.out_c, zero = l.out_zero;
+  const int32_t o_step = count == 1 ? 0 : l.o_step, zero = l.out_zero;
   if (count == 1) step = 0;
   TwoPixels f = {x, x, l.weights, l.tables, int32_t(l.vectors) - 2, 0};
-  for (; count > 0; count -= 2, x += 2 * step, out += 2 * out_c) {
-    if (count == 1) x -= step, out -= out_c;
+  for (; count > 0; count -= 2, x += 2 * step, out += 2 * o_step) {
+    if (count == 1) x -= step, out -= o_step;
     f.x0 = x, f.x1 = x + step, f.rest = l.out_c;
-    two_pixels(f, zero, out, out + out_c);
+    two_pixels(f, zero, out, out + o_step);
   }
 }
 

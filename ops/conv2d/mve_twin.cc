@@ -10,7 +10,8 @@ namespace corten {
 namespace {
 
 // One output: channel o at (oy, ox) of image x.
-int8_t quads_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, int32_t oy, int32_t ox, uint32_t o) {
+template <bool kDense>
+int8_t output_of(const KernelArgs* a, const ConvParams& p, const int8_t* x, int32_t oy, int32_t ox, uint32_t o) {
   const int8_t* weights = at<int8_t>(a, p.weights);
   const int32_t* quad = at<int32_t>(a, p.tables) + o / 4 * 9;
   const int8_t negative_shift = reinterpret_cast<const int8_t*>(quad + 8)[o % 4];
@@ -21,7 +22,9 @@ int8_t quads_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, i
       const bool inside = iy >= 0 && iy < p.in_h && ix >= 0 && ix < p.in_w;
       for (uint32_t c = 0; c < p.in_c; c++) {
         const int32_t value = inside ? x[(iy * p.in_w + ix) * p.in_c + int32_t(c)] : p.in_zero;
-        acc += uint32_t(value * weights[conv_quads_at(conv_mve_vectors(p), o, conv_mve_tap(p, r, s, c))]);
+        const uint32_t k = conv_mve_tap(p, r, s, c);
+        const uint32_t at = kDense ? o * uint32_t(conv_taps(p)) + k : conv_quads_at(conv_mve_vectors(p), o, k);
+        acc += uint32_t(value * weights[at]);
       }
     }
   return to_int8(mve_requantise(acc, quad[4 + o % 4], negative_shift), p.out_zero, p.lo, p.hi);
@@ -61,7 +64,7 @@ int8_t lanes_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, i
 }  // namespace
 
 #define QUADS_TWIN(name, check, from, to)                                          \
-  extern "C" void name(const KernelArgs* a) { for_outputs(a, quads_output); }      \
+  extern "C" void name(const KernelArgs* a) { for_outputs(a, output_of<false>); }  \
   extern "C" bool name##_check(const CheckArgs* a) { return check(a, from, to); }
 QUADS_TWIN(conv2d_s8_mve_point16, conv_point_check, 1, 16)
 QUADS_TWIN(conv2d_s8_mve_point64, conv_point_check, 17, 64)
@@ -71,6 +74,9 @@ QUADS_TWIN(conv2d_s8_mve64, conv_mve_check, 17, 64)
 QUADS_TWIN(conv2d_s8_mve, conv_mve_check, 65, INT32_MAX)
 QUADS_TWIN(conv2d_s8_mve_any, conv_mve_check, 1, INT32_MAX)
 #undef QUADS_TWIN
+
+extern "C" void conv2d_s8_mve64_dense(const KernelArgs* a) { for_outputs(a, output_of<true>); }
+extern "C" bool conv2d_s8_mve64_dense_check(const CheckArgs* a) { return conv_mve_dense_check(a); }
 
 extern "C" void conv2d_s8_mve_depthwise3x3(const KernelArgs* a) { for_outputs(a, lanes_output); }
 extern "C" bool conv2d_s8_mve_depthwise3x3_check(const CheckArgs* a) {

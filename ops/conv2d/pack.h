@@ -32,7 +32,8 @@ inline bool conv_sizes_ok(const ConvParams& p) {
   return true;
 }
 static_assert(offsetof(ConvParams, pad_t) == 24 && offsetof(ConvParams, pad_l) == 26 && offsetof(ConvParams, in_zero) == 32);
-constexpr uint64_t conv_volume(uint32_t a, uint32_t b, uint32_t c, uint32_t d) { return uint64_t(a * b) * (c * d); }  // of 16 bits each
+// Of 16 bits each.
+constexpr uint64_t conv_volume(uint32_t a, uint32_t b, uint32_t c, uint32_t d) { return uint64_t(a * b) * (c * d); }
 
 // Does a convolution with these params stay in bounds? Common to all rows; a row adds its packing and scratch. One copy for all.
 __attribute__((noinline, cold)) inline bool conv_check(const CheckArgs* a, uint32_t weights_bytes(const ConvParams&),

@@ -53,19 +53,48 @@ constexpr uint32_t conv_mve_tap(const ConvParams& p, uint32_t r, uint32_t s, uin
   return conv_mve_band(conv_turned(p)) ? (s * p.k_h + r) * p.in_c + c : (r * p.k_w + s) * p.in_c + c;
 }
 
-inline void conv_quads_pack(const ConvParams& p, const ConvSource& source, uint8_t* weights, uint8_t* tables) {
-  memset(weights, 0, conv_quads_weights(p)), memset(tables, 0, conv_quads_tables(p));
-  const int8_t* from = source.weights;
+inline void conv_quads_pack_tables(const ConvParams& p, const ConvSource& source, uint8_t* tables) {
+  memset(tables, 0, conv_quads_tables(p));
   for (uint32_t o = 0; o < p.out_c; o++) {
-    for (uint32_t r = 0; r < p.k_h; r++)
-      for (uint32_t s = 0; s < p.k_w; s++)
-        for (uint32_t c = 0; c < p.in_c; c++)
-          weights[conv_quads_at(conv_mve_vectors(p), o, conv_mve_tap(p, r, s, c))] = uint8_t(*from++);
     uint8_t* quad = tables + o / 4 * 36;
     memcpy(quad + o % 4 * 4, &source.bias[o], 4), memcpy(quad + 16 + o % 4 * 4, &source.mult[o], 4);
     quad[32 + o % 4] = uint8_t(-source.shift[o]);
   }
 }
+inline void conv_quads_pack(const ConvParams& p, const ConvSource& source, uint8_t* weights, uint8_t* tables) {
+  memset(weights, 0, conv_quads_weights(p));
+  const int8_t* from = source.weights;
+  for (uint32_t o = 0; o < p.out_c; o++)
+    for (uint32_t r = 0; r < p.k_h; r++)
+      for (uint32_t s = 0; s < p.k_w; s++)
+        for (uint32_t c = 0; c < p.in_c; c++)
+          weights[conv_quads_at(conv_mve_vectors(p), o, conv_mve_tap(p, r, s, c))] = uint8_t(*from++);
+  conv_quads_pack_tables(p, source, tables);
+}
+inline constexpr ConvPacking conv_quads = {conv_quads_weights, conv_quads_tables, conv_quads_pack};
+
+// dense: the weights as (out_c, taps), nothing filled up; the tables as in quads. For layers where the zeros would be a fifth or more
+// of the weights, and whose pixels are few: it costs time to spread the weights in scratch, a quad at a time.
+constexpr uint32_t conv_dense_weights(const ConvParams& p) { return uint32_t(p.out_c) * uint32_t(conv_taps(p)); }
+constexpr bool conv_mve_dense_usable(const ConvParams& p) {
+  const uint32_t padded = conv_mve_vectors(p) * 16, taps = uint32_t(conv_taps(p));
+  return p.groups == 1 && taps > 16 && taps <= 64 && (padded - taps) * 5 >= padded && uint64_t(p.n) * p.out_h * p.out_w <= 64 &&
+         !(p.flags & kConvForSpeed);
+}
+constexpr uint32_t kMveRoom = 256;  // for a quad of 64 taps
+constexpr uint32_t conv_mve_dense_scratch(const ConvParams& p) {
+  const uint32_t bytes = conv_mve_scratch(p);
+  return bytes > 0xffffffff - kMveRoom ? 0xffffffff : bytes + kMveRoom;
+}
+inline void conv_dense_pack(const ConvParams& p, const ConvSource& source, uint8_t* weights, uint8_t* tables) {
+  const int8_t* from = source.weights;
+  for (uint32_t o = 0; o < p.out_c; o++, weights += conv_taps(p))
+    for (uint32_t r = 0; r < p.k_h; r++)
+      for (uint32_t s = 0; s < p.k_w; s++)
+        for (uint32_t c = 0; c < p.in_c; c++) weights[conv_mve_tap(p, r, s, c)] = uint8_t(*from++);
+  conv_quads_pack_tables(p, source, tables);
+}
+inline constexpr ConvPacking conv_dense = {conv_dense_weights, conv_quads_tables, conv_dense_pack};
 
 // Of the rows for any kernel and for 1x1, which differ in the number of taps they take.
 __attribute__((noinline, cold)) inline bool conv_quads_check(const CheckArgs* a, int32_t from, int32_t to) {
@@ -79,6 +108,10 @@ __attribute__((cold)) inline bool conv_mve_check(const CheckArgs* a, int32_t fro
 __attribute__((cold)) inline bool conv_point_check(const CheckArgs* a, int32_t from, int32_t to) {
   return conv_quads_check(a, from, to) && conv_mve_point_takes(conv_params(a));
 }
-inline constexpr ConvPacking conv_quads = {conv_quads_weights, conv_quads_tables, conv_quads_pack};
+__attribute__((cold)) inline bool conv_mve_dense_check(const CheckArgs* a) {
+  if (!conv_check(a, conv_dense_weights, conv_quads_tables, 0)) return false;
+  const ConvParams& p = conv_params(a);
+  return p.groups == 1 && conv_taps(p) > 16 && conv_taps(p) <= 64 && a->scratch_bytes >= conv_mve_dense_scratch(p);
+}
 
 }  // namespace corten
