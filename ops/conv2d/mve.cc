@@ -9,8 +9,14 @@ namespace corten {
 namespace {
 
 MveLayer layer_of(const KernelArgs* a, const ConvParams& p) {
-  return {at<int8_t>(a, p.weights), at<int32_t>(a, p.tables), uint32_t(conv_taps(p)), conv_mve_vectors(p),
-          p.out_c, p.out_zero, p.out_c, static_cast<int8_t*>(a->scratch)};
+  return {at<int8_t>(a, p.weights),
+          at<int32_t>(a, p.tables),
+          uint32_t(conv_taps(p)),
+          conv_mve_vectors(p),
+          p.out_c,
+          p.out_zero,
+          p.out_c,
+          static_cast<int8_t*>(a->scratch)};
 }
 
 // `runs` times 16 bytes, of which `run` count, from rows `row` apart, next to one another; the same for each pixel.
@@ -42,8 +48,9 @@ void gather_patches(const ConvParams& p, const int8_t* stage, int32_t row, int32
   }
 }
 
-void patched_row(const ConvParams& p, const MveLayer& layer, PixelsFn* run, const int8_t* stage, int32_t row, int8_t* patches,
-                 int8_t* out) {
+// Not a part of general(), whose stack need not hold this too.
+__attribute__((noinline)) void patched_row(const ConvParams& p, const MveLayer& layer, PixelsFn* run, const int8_t* stage,
+                                           int32_t row, int8_t* patches, int8_t* out) {
   const int32_t pitch = int32_t(layer.vectors) * 16, batch = layer.vectors <= 4 ? kMvePatches : 2;
   for (int32_t ox = 0; ox < p.out_w; ox += batch) {
     const int32_t pixels = p.out_w - ox < batch ? p.out_w - ox : batch;
@@ -113,7 +120,7 @@ void point(const KernelArgs* a, PixelsFn* run) {
   for (int32_t row = 0; row < rows; row++) {
     const int32_t n = row / p.out_h, oy = row - n * p.out_h;
     run(layer, image + (n * p.in_h + oy * p.stride_h) * p.in_w * p.in_c, p.stride_w * p.in_c, columns,
-               out + row * columns * p.out_c);
+        out + row * columns * p.out_c);
   }
   mve_clamp(out, p.n * p.out_h * p.out_w * p.out_c, p.lo, p.hi);
 }

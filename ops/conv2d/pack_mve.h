@@ -73,8 +73,8 @@ inline void conv_quads_pack(const ConvParams& p, const ConvSource& source, uint8
 }
 inline constexpr ConvPacking conv_quads = {conv_quads_weights, conv_quads_tables, conv_quads_pack};
 
-// dense: the weights as (out_c, taps), nothing filled up; the tables as in quads. For layers where the zeros would be a fifth or more
-// of the weights, and whose pixels are few: it costs time to spread the weights in scratch, a quad at a time.
+// dense: the weights as (out_c, taps), nothing filled up; the tables as in quads. For layers where the zeros would be a fifth or
+// more of the weights, and whose pixels are few: it costs time to spread the weights in scratch, a quad at a time.
 constexpr uint32_t conv_dense_weights(const ConvParams& p) { return uint32_t(p.out_c) * uint32_t(conv_taps(p)); }
 constexpr bool conv_mve_dense_usable(const ConvParams& p) {
   const uint32_t padded = conv_mve_vectors(p) * 16, taps = uint32_t(conv_taps(p));
