@@ -4,7 +4,7 @@ import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
-TIERS = {"cortex-m55": ("mve", "dsp", "scalar"), "cortex-m4": ("dsp", "scalar"), "cortex-m3": ("scalar",), "cortex-m0plus": ("scalar",)}
+OWN_TIER = {"cortex-m55": "mve", "cortex-m4": "dsp", "cortex-m3": "scalar", "cortex-m0plus": "scalar"}
 NEAR, FEW = 1.02, 100  # a row that costs less than NEAR times the cheapest one, or FEW cycles more, is as good
 VARIANT = 1000  # tests number the variants of a case with this step
 
@@ -113,10 +113,11 @@ def show_operator(op, of_core, root):
             wins[cheapest] += 1
             best = costs[cheapest][1]
             for kernel, (instructions, cycles) in costs.items() if named else ():
-                print(f"{core:14} {shape:34} {kernel:40} {instructions:>12,} {cycles:>12,} {cycles / best:>7.2f}{' *' if kernel == cheapest else ''}")
+                mark = " *" if kernel == cheapest else ""
+                print(f"{core:14} {shape:34} {kernel:40} {instructions:>12,} {cycles:>12,} {cycles / best:>7.2f}{mark}")
             if costs[chosen][1] > max(NEAR * best, best + FEW):
                 notes.append(f"{core}, {shape}: {chosen} comes first with {costs[chosen][1]:,} cycles, {cheapest} takes {best:,}")
-    own = {tier for core in of_core for tier in TIERS[core][:1]}
+    own = {OWN_TIER[core] for core in of_core}
     notes += [f"{kernel} wins on no shape" for tier, kernel in rows if tier in own and not wins[kernel]]
     return notes
 

@@ -14,7 +14,8 @@ NETWORKS = (
     ("ad", "shared/models/mlperf_tiny/ad_autoencoder.pt2", "shared/data/ad_calib.npz", ("ad", "deep_autoencoder")),
     ("sww", "shared/models/mlperf_tiny/sww.pt2", "shared/data/sww_calib.npz", ("sww",)),
 )
-NOTES = {"vwwp": "dead channels removed", "ds_cnn": "own model", "mobilenet_v1_025": "own model", "resnet8": "own model", "deep_autoencoder": "own model"}
+OWN_MODELS = ("ds_cnn", "mobilenet_v1_025", "resnet8", "deep_autoencoder")
+NOTES = {"vwwp": "dead channels removed", **dict.fromkeys(OWN_MODELS, "own model")}
 PEER_CORES = {"cortex-m55": "m55", "cortex-m4": "m4", "cortex-m3": "m3", "cortex-m0plus": "m0"}
 COLUMNS = ("instructions", "est_cycles", "ram_bytes", "stack_bytes", "code_bytes", "image_bytes")
 TITLES = ("instructions", "est. cycles", "RAM B", "stack B", "code B", "image B")
@@ -75,7 +76,10 @@ def peer_rows(a, names, core):
 def show(measured, a, root):
     """A table in Markdown. Ratios: the peer's figure to Corten's."""
     widths = (8, 14, 38, *(13 for _ in TITLES), 8, 8)
-    line = lambda cells: "| " + " | ".join(str(c).ljust(w) if i < 3 else str(c).rjust(w) for i, (c, w) in enumerate(zip(cells, widths))) + " |"
+
+    def line(cells):
+        return "| " + " | ".join(c.ljust(w) if i < 3 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths))) + " |"
+
     print(line(("network", "core", "system", *TITLES, "cycles x", "RAM x")))
     print(line(["-" * w for w in widths]))
     for name, _, _, peers in NETWORKS:
