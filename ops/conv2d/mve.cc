@@ -34,7 +34,8 @@ void short_runs(const int8_t* from, int32_t from_step, int32_t row, int32_t runs
 }
 
 // The patches of `pixels` outputs, from the staged rows; writes up to 15 bytes beyond.
-void gather_patches(const ConvParams& p, const int8_t* stage, int32_t row, int32_t pixels, int8_t* to, int32_t pitch) {
+__attribute__((noinline)) void gather_patches(const ConvParams& p, const int8_t* stage, int32_t row, int32_t pixels, int8_t* to,
+                                              int32_t pitch) {
   const bool dense = p.dil_w == 1;
   const int32_t run = dense ? p.k_w * p.in_c : p.in_c, runs = dense ? 1 : p.k_w, step = p.stride_w * p.in_c;
   if (dense && run <= 16) return short_runs(stage, step, row, p.k_h, run, to, pitch, pixels);
