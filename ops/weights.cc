@@ -148,7 +148,6 @@ WeightTables weight_tables(const Graph& g, const Node& n, int64_t taps) {
   t.in_zero = in.zero[0], t.out_zero = out.zero[0];
   quantised_clamp(out, clamp_of(n), t.lo, t.hi);
   t.weights.assign(w.as<int8_t>(), w.as<int8_t>() + channels * taps);
-  t.tap127 = std::find(t.weights.begin(), t.weights.end(), int8_t(-128)) == t.weights.end();
   t.shifts_positive = t.per_tensor = true;
   int64_t most = 0;
   const int32_t* bias = g[n.in[2]].data->as<int32_t>();

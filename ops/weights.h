@@ -21,7 +21,7 @@ struct WeightTables {
   std::vector<int8_t> weights;                // as stored, (out, taps)
   std::vector<int32_t> bias, mult, shift;     // bias holds -in_zero * sum(w)
   int in_zero, out_zero, lo, hi;
-  bool shifts_positive, acc30, tap127, per_tensor;
+  bool shifts_positive, acc30, per_tensor;
 };
 WeightTables weight_tables(const Graph&, const Node&, int64_t taps);
 

@@ -237,7 +237,7 @@ Lowered lower(const LowerArgs& a) {
   ConvParams p = params_of(a.g, a.n);
   WeightTables t = weight_tables(a.g, a.n, conv_taps(p));
   p.in_zero = int8_t(t.in_zero), p.out_zero = int8_t(t.out_zero), p.lo = int8_t(t.lo), p.hi = int8_t(t.hi);
-  p.flags = (t.shifts_positive ? kConvShiftsPositive : 0u) | (t.acc30 ? kConvAcc30 : 0u) | (t.tap127 ? kConvTap127 : 0u) |
+  p.flags = (t.shifts_positive ? kConvShiftsPositive : 0u) | (t.acc30 ? kConvAcc30 : 0u) |
             (p.out_zero == p.lo ? kConvOutZeroIsLo : 0u);
   // (out, in, kh, kw) -> (out, kh, kw, in)
   const int32_t gi = conv_group_in(p), area = p.k_h * p.k_w;
@@ -246,7 +246,7 @@ Lowered lower(const LowerArgs& a) {
     for (int32_t c = 0; c < gi; c++)
       for (int32_t k = 0; k < area; k++) ohwi[size_t((o * area + k) * gi + c)] = t.weights[size_t((o * gi + c) * area + k)];
   const ConvSource source = {ohwi.data(), t.bias.data(), t.mult.data(), t.shift.data()};
-  p.flags |= conv_dsp_facts(p, source) | conv_scalar_facts(p, source);
+  p.flags |= conv_tap_facts(p, source.weights) | conv_dsp_facts(p, source) | conv_scalar_facts(p, source);
   p.flags |= a.goal == Goal::speed ? kConvForSpeed : a.goal == Goal::ram ? kConvForRam : a.goal == Goal::size ? kConvForSize : 0u;
   for (size_t i = 0; i < std::size(kRows); i++) {
     const Choice& choice = kChoices[i];

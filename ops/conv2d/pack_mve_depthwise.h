@@ -13,8 +13,9 @@ constexpr bool conv_mve_two_pixels(const ConvParams& p) { return conv_mve_is_3x3
 constexpr bool conv_mve_depthwise(const ConvParams& p) {
   return conv_is_depthwise(p) && p.out_c == p.in_c && (conv_turned(p).dil_w == 1);
 }
+// The products of two taps are added in 16 bits: they fit unless both weights are -128.
 constexpr bool conv_mve_depthwise_usable(const ConvParams& p) {
-  return p.flags & kConvShiftsPositive && p.flags & kConvTap127 && conv_mve_depthwise(p);
+  return p.flags & kConvShiftsPositive && p.flags & kConvOneMin && conv_mve_depthwise(p);
 }
 constexpr uint32_t kLanesTable = 144;
 constexpr uint32_t conv_lanes_blocks(const ConvParams& p) { return (uint32_t(p.out_c) + 15) / 16; }

@@ -26,6 +26,7 @@ inline constexpr uint32_t kConvTap127 = 4;          // every |weight| <= 127
 inline constexpr uint32_t kConvOutZeroIsLo = 8;     // out_zero == lo (a fused ReLU)
 inline constexpr uint32_t kConvDspExact = 16;       // no weight is -128, and runtime/dsp_scale.h holds every channel exactly
 inline constexpr uint32_t kConvShortExact = 32;     // no weight is -128, and runtime/short_scale.h holds every channel exactly
+inline constexpr uint32_t kConvOneMin = 64;         // at most one weight of each output channel is -128
 // What the user would rather have: at most one of these.
 inline constexpr uint32_t kConvForSpeed = 1u << 16;
 inline constexpr uint32_t kConvForRam = 1u << 17;
@@ -47,5 +48,16 @@ struct ConvSource {
   const int32_t* mult;     // [out_c], see fixed.h
   const int32_t* shift;    // [out_c]
 };
+
+// kConvTap127 and kConvOneMin, where they hold.
+inline uint32_t conv_tap_facts(const ConvParams& p, const int8_t* weights) {
+  int32_t most = 0;
+  for (int32_t o = 0; o < p.out_c; o++) {
+    int32_t count = 0;
+    for (int32_t k = conv_taps(p); k > 0; k--) count += *weights++ == -128;
+    most = count > most ? count : most;
+  }
+  return most == 0 ? kConvTap127 | kConvOneMin : most == 1 ? kConvOneMin : 0;
+}
 
 }  // namespace corten

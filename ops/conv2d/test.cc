@@ -16,7 +16,7 @@ using namespace corten::test;
 struct Case {
   int n, in_h, in_w, in_c, out_c, groups, k_h, k_w, stride_h, stride_w, pad_t, pad_l, pad_b, pad_r, dil_h, dil_w;
   int in_zero, out_zero, lo, hi, shift;  // shift: base of the channels' shifts
-  int weight_min;                        // -127, or -128 for weights that use the whole range
+  int weight_min;  // -127; -128 for weights that use the whole range; -129 for one -128 in each channel, and extreme inputs
 };
 static constexpr Case kCases[] = {
 #if defined(CORTEN_BENCH)
@@ -44,7 +44,8 @@ static ConvParams params_of(const Case& c) {
 
 static void fill_source(ConvParams& p, const Case& c) {
   const int32_t taps = conv_taps(p);
-  fill(g_weights, p.out_c * taps, c.weight_min, 127);
+  fill(g_weights, p.out_c * taps, c.weight_min < -128 ? -127 : c.weight_min, 127);
+  for (int32_t o = 0; c.weight_min < -128 && o < p.out_c; o++) g_weights[o * taps + o % taps] = -128, g_weights[o * taps + (o + 1) % taps] = -127;
   int64_t most = 0;
   bool positive = true;
   for (int32_t o = 0; o < p.out_c; o++) {
@@ -61,9 +62,9 @@ static void fill_source(ConvParams& p, const Case& c) {
     const int64_t reach = int64_t(magnitude) * 128 + (g_bias[o] < 0 ? -int64_t(g_bias[o]) : g_bias[o]);
     most = reach > most ? reach : most;
   }
-  p.flags = (positive ? kConvShiftsPositive : 0) | (most < (1 << 30) ? kConvAcc30 : 0) | (c.weight_min >= -127 ? kConvTap127 : 0) |
+  p.flags = (positive ? kConvShiftsPositive : 0) | (most < (1 << 30) ? kConvAcc30 : 0) |
             (p.out_zero == p.lo ? kConvOutZeroIsLo : 0);
-  p.flags |= conv_dsp_facts(p, {g_weights, g_bias, g_mult, g_shift}) | conv_scalar_facts(p, {g_weights, g_bias, g_mult, g_shift});
+  p.flags |= conv_tap_facts(p, g_weights) | conv_dsp_facts(p, {g_weights, g_bias, g_mult, g_shift}) | conv_scalar_facts(p, {g_weights, g_bias, g_mult, g_shift});
 }
 
 // One run of a row: apart, or with the output as near to the input as it may be (over: both in one buffer).
@@ -106,6 +107,7 @@ int main() {
     if (!expect(in <= kBytes && out <= kBytes && p.out_c <= kChannels && p.out_c * conv_taps(p) <= kWeightBytes, "conv2d", row, "case too large")) continue;
     fill_source(p, c);
     fill(g_in.s8(), in, row % 3 == 2 ? -20 : -128, 127);
+    for (int32_t i = 0; c.weight_min < -128 && i < in; i++) g_in.s8()[i] = g_in.s8()[i] < 64 ? -128 : 127;  // the largest products
     conv2d_reference(p, {g_weights, g_bias, g_mult, g_shift}, g_in.s8(), g_want.s8());
 #define KERNEL(tier, fn, usable, scratch, packing, overlap)                                       \
   if (Tier::tier <= kTier && (usable)) {                                                         \
