@@ -208,7 +208,7 @@ def unaries(draw):
 
 @batch(unaries(), size=8, examples=10)
 def test_unary(cases, target, decomposed):
-    several = (nn.Hardswish, nn.Softplus, nn.Mish)  # core ATen makes several operators of these, whose values have no scales
+    several = (nn.Hardswish, nn.Softplus, nn.Mish, nn.SiLU)  # core ATen makes several operators of these, whose values have no scales
     qdq.check([c for c in cases if not (decomposed and isinstance(c.op, several))], target, decomposed=decomposed)
 
 
@@ -236,7 +236,8 @@ def movements(draw):
     stop, step = draw(st.integers(start + 1, shape[dim])), draw(st.integers(1, 3))
     order = draw(st.permutations(range(rank)))
     amounts = [draw(st.integers(0, 2)) for _ in range(2 * rank)]
-    value = draw(st.sampled_from([0.0, 0.1]))
+    quant = draw(QUANT)
+    value = draw(st.sampled_from([0.0, quant[0] * (draw(st.integers(-128, 127)) - quant[1])]))  # what the input can represent
 
     def sliced(x):
         return x[(slice(None),) * dim + (slice(start, stop, step),)]
@@ -245,7 +246,7 @@ def movements(draw):
         sliced, lambda x: x.permute(order), lambda x: F.pad(x, amounts, value=value), lambda x: x.select(dim, start),
         lambda x: x.reshape(-1), lambda x: x.unsqueeze(dim), lambda x: x.flatten(0, dim), lambda x: x.transpose(0, dim),
         lambda x: torch.chunk(x, 2, dim)[0], lambda x: x.permute(order).reshape(-1)]))
-    return qdq.Case(op, [shape], [draw(QUANT)], draw(SEED))
+    return qdq.Case(op, [shape], [quant], draw(SEED))
 
 
 @batch(movements(), size=8, examples=15)
