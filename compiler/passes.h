@@ -47,6 +47,7 @@ struct PlanOptions {
 };
 // Kernel rows picked and constants packed, one step a node.
 std::vector<PlannedStep> select(const Graph&, Tier, Goal);
+PlannedStep select_one(const Graph&, const Node&, Tier, Goal);
 // The order of steps that needs least memory at once; graph and steps alike.
 void order(Graph&, std::vector<PlannedStep>&);
 // Arena offsets for every value and scratch.

@@ -4,19 +4,23 @@
 
 namespace corten {
 
+PlannedStep select_one(const Graph& g, const Node& n, Tier tier, Goal goal) {
+  PlannedStep s;
+  s.node = n.name, s.aten = n.aten, s.where = n.where;
+  const Op& op = op_of(n);
+  if (!op.alias) s.lowered = op.lower({g, n, tier, goal});
+  return s;
+}
+
 std::vector<PlannedStep> select(const Graph& g, Tier tier, Goal goal) {
   std::vector<PlannedStep> steps;
   std::vector<Diag> diags;
   for (const Node& n : g.nodes) {
-    PlannedStep s;
-    s.node = n.name, s.aten = n.aten, s.where = n.where;
-    const Op& op = op_of(n);
     try {
-      if (!op.alias) s.lowered = op.lower({g, n, tier, goal});
+      steps.push_back(select_one(g, n, tier, goal));
     } catch (const Error& e) {
       diags.push_back(e.diag);
     }
-    steps.push_back(std::move(s));
   }
   if (!diags.empty()) throw Errors(std::move(diags));
   return steps;

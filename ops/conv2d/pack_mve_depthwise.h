@@ -9,9 +9,11 @@ namespace corten {
 // has 8 channels, two neighbouring pixels share the lanes. Tables: for each block int32 bias[16], int8 -shift[16], int32 mult[16],
 // each in quarters that have the lanes 0, 4, 8, 12 (then 2 .., 1 .., 3 ..), as two widenings leave them.
 constexpr bool conv_mve_is_3x3(const ConvParams& p) { return p.k_h == 3 && p.k_w == 3 && p.dil_h == 1 && p.dil_w == 1; }
-constexpr bool conv_mve_two_pixels(const ConvParams& p) { return conv_mve_is_3x3(p) && p.in_c == 8 && p.stride_w == 1; }
+constexpr bool conv_mve_two_pixels(const ConvParams& p) {
+  return conv_mve_is_3x3(p) && p.in_c == 8 && p.stride_w == 1 && !(p.flags & kConvForSize);
+}
 constexpr bool conv_mve_depthwise(const ConvParams& p) {
-  return conv_is_depthwise(p) && p.out_c == p.in_c && (conv_turned(p).dil_w == 1);
+  return conv_is_depthwise(p) && p.out_c == p.in_c && conv_turned(p).dil_w == 1 && !(p.flags & kConvForRam);  // dsp: less scratch
 }
 // The products of two taps are added in 16 bits: they fit unless both weights are -128.
 constexpr bool conv_mve_depthwise_usable(const ConvParams& p) {
