@@ -109,7 +109,8 @@ int main() {
     fill(g_in.s8(), in, row % 3 == 2 ? -20 : -128, 127);
     for (int32_t i = 0; c.weight_min < -128 && i < in; i++) g_in.s8()[i] = g_in.s8()[i] < 64 ? -128 : 127;  // the largest products
     conv2d_reference(p, {g_weights, g_bias, g_mult, g_shift}, g_in.s8(), g_want.s8());
-    for (const uint32_t goal : {0u, kConvForSize}) {
+    const uint32_t goals[] = {0, kConvForSize};
+    for (const uint32_t goal : goals) {
       p.flags = (p.flags & ~kConvForSize) | goal;
 #define KERNEL(tier, fn, usable, scratch, packing, overlap)                                       \
   if (Tier::tier <= kTier && (usable)) {                                                         \
