@@ -11,6 +11,7 @@
 #include "compiler/files.h"
 #include "compiler/pipeline.h"
 #include "compiler/report.h"
+#include "compiler/report_html.h"
 #include "compiler/target.h"
 
 namespace corten::cli {
@@ -46,7 +47,7 @@ void summary(const Compiled& c, const std::string& dir, const std::string& calib
   fmt::print("  arena         {} bytes, scratch included; lower bound {} ({})\n", p.arena_bytes, p.lower_bound,
              p.steps.empty() ? "no steps" : "step " + std::to_string(p.bound_step) + ", " + p.steps[size_t(p.bound_step)].node);
   for (const Diag& d : c.notes) fmt::print("{}\n", to_text(d));
-  fmt::print("  written       {}/model.corten model.h model.cc report.json\n", dir);
+  fmt::print("  written       {}/model.corten model.h model.cc report.json report.html\n", dir);
 }
 
 void run(const Options& o) {
@@ -63,11 +64,13 @@ void run(const Options& o) {
   if (isatty(2)) c.progress = progress_bar;
   const Compiled compiled = compile(c);
   const std::string dir = o.output.empty() ? "build/" + compiled.planned.name : o.output;
-  const std::string report = report_json(compiled, c).dump(1) + "\n";
+  const nlohmann::ordered_json figures = report_json(compiled, c);
+  const std::string report = report_text(figures);
   write_files(dir, {{"model.corten", std::string(compiled.image.begin(), compiled.image.end())},
                     {"model.h", emit_header(compiled.image)},
                     {"model.cc", emit_source(compiled.image)},
-                    {"report.json", report}});
+                    {"report.json", report},
+                    {"report.html", report_html(figures)}});
   if (o.json)
     fmt::print("{}", report);
   else if (o.dump.empty())

@@ -76,11 +76,12 @@ struct KernelRow {
   uint32_t id;
   KernelFn run;
   CheckFn check;
+  std::string_view condition;  // under which it is usable, as kernels.def says it; for reports
 };
 #define CORTEN_DECLARE_KERNEL(tier, fn, ...) \
   extern "C" void fn(const KernelArgs*);     \
   extern "C" bool fn##_check(const CheckArgs*);
-#define CORTEN_KERNEL_ROW(tier, fn, ...) {Tier::tier, #fn, kernel_id(#fn), fn, fn##_check},
+#define CORTEN_KERNEL_ROW(tier, fn, usable, ...) {Tier::tier, #fn, kernel_id(#fn), fn, fn##_check, #usable},
 
 // A constant of a step; `offset_field` is where in the params its image offset is written (uint32).
 struct Blob {
@@ -172,6 +173,8 @@ struct Op {
   std::optional<Affine> (*as_affine)(const Graph&, const Node&) = nullptr;
   std::optional<Padding> (*as_padding)(const Graph&, const Node&) = nullptr;
   std::optional<Unary> (*as_unary)(const Node&) = nullptr;
+  // Of two operands x and f(x): the stages that make this node's output of f(x), x being kept (lut stage "times_kept").
+  std::optional<Unary> (*as_unary_with_kept)(const Node&) = nullptr;
   bool (*absorb_unary)(Graph&, Node&, const Unary&) = nullptr;
   bool (*absorb_clamp)(Graph&, Node&, Clamp) = nullptr;
   bool (*absorb_affine)(Graph&, Node&, const Affine&) = nullptr;

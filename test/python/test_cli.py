@@ -84,7 +84,7 @@ def test_unknown_target_names_close_ones():
 
 
 def test_files_written(digits):
-    assert sorted(os.listdir(digits.parent)) == ["model.cc", "model.corten", "model.h", "report.json"]
+    assert sorted(os.listdir(digits.parent)) == ["model.cc", "model.corten", "model.h", "report.html", "report.json"]
     json.loads((digits.parent / "report.json").read_text())
 
 
