@@ -34,6 +34,29 @@ bool into_producer(Graph& g, size_t b_index) {
   return true;
 }
 
+// x and f(x) of one unary node meet in b (x * sigmoid(x), as decomposition leaves SiLU): b becomes part of that unary node, so that
+// no scale cuts between. True if b is gone.
+bool into_unary_of_pair(Graph& g, size_t b_index) {
+  const Node& b = g.nodes[b_index];
+  const Op& b_op = op_of(b);
+  if (!b_op.as_unary_with_kept || b.in.size() != 2 || b.in[0] == b.in[1]) return false;
+  const auto unary = b_op.as_unary_with_kept(b);
+  if (!unary) return false;
+  for (int k = 0; k < 2; k++) {
+    const ValueId f = b.in[size_t(k)], x = b.in[size_t(1 - k)];
+    const int a_index = f == kNone ? -1 : g.producer(f);
+    if (a_index < 0 || g.is_output(f) || g.users(f).size() != 1 || g[f].quant) continue;
+    Node& a = g.nodes[size_t(a_index)];
+    const Op& a_op = op_of(a);
+    if (!a_op.as_unary || a.in.size() != 1 || a.in[0] != x || g[x].shape != g[b.out[0]].shape) continue;
+    if (!a_op.absorb_unary || !a_op.absorb_unary(g, a, *unary)) continue;
+    a.out = b.out;
+    g.nodes.erase(g.nodes.begin() + std::ptrdiff_t(b_index));
+    return true;
+  }
+  return false;
+}
+
 // A pad into node b, which reads it. The pad stays for its other users.
 bool into_consumer(Graph& g, size_t b_index) {
   Node& b = g.nodes[b_index];
@@ -87,7 +110,7 @@ void fuse(Graph& g) {
       i = 0;
       continue;
     }
-    if (into_producer(g, i)) {
+    if (into_producer(g, i) || into_unary_of_pair(g, i)) {
       i = i ? i - 1 : 0;
       continue;
     }

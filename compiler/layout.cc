@@ -57,8 +57,8 @@ class Mover {
   void run() {
     wrap();
     settle([&] { return cancel() || merge() || sink() || flatten(); });
+    outputs();  // before transposes go the other way
     settle([&] { return cancel() || merge() || hoist() || flatten(); });
-    outputs();
     inputs();
     settle([&] { return cancel() || merge() || memory_views(); });
     g.remove_dead();

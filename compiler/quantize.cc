@@ -152,12 +152,18 @@ void bridge(Graph& g) {
     if (op.quant == QuantRule::observed) continue;
     const ValueId out = g.nodes[i].out[0];
     const Quant out_quant = *g[out].quant;
-    if (op.quant == QuantRule::same && !g.is_constant(g.nodes[i].in[0]) && *g[g.nodes[i].in[0]].quant != out_quant) {
-      const ValueId before = g.add_value(g[out].name + ".moved", g[out].dtype, g[out].shape);
-      g[before].quant = g[g.nodes[i].in[0]].quant;
-      Node r = requantise_node(g.nodes[i], before, out);
-      g.nodes[i].out[0] = before;
-      g.nodes.insert(g.nodes.begin() + std::ptrdiff_t(i) + 1, std::move(r));
+    const ValueId in = g.nodes[i].in.empty() ? kNone : g.nodes[i].in[0];
+    if (op.quant == QuantRule::same && in != kNone && !g.is_constant(in) && *g[in].quant != out_quant) {
+      // On the smaller side; before the node where that is all the same, so that a pad's value is rounded to the output's scale.
+      const bool before = elements(g[in].shape) <= elements(g[out].shape);
+      const ValueId model = before ? in : out;
+      const ValueId made = g.add_value(g[model].name + ".moved" + std::to_string(i), g[model].dtype, g[model].shape);
+      g[made].quant = before ? out_quant : *g[in].quant;
+      Node r = before ? requantise_node(g.nodes[i], in, made) : requantise_node(g.nodes[i], made, out);
+      (before ? g.nodes[i].in[0] : g.nodes[i].out[0]) = made;
+      g.nodes.insert(g.nodes.begin() + std::ptrdiff_t(i) + !before, std::move(r));
+      i++;
+      continue;
     }
     if (op.quant != QuantRule::shared) continue;
     for (size_t k = 0; k < g.nodes[i].in.size(); k++) {

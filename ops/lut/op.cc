@@ -222,7 +222,7 @@ void infer(Graph& g, Node& n) {
   const std::vector<std::string> fns = n.texts("fns");
   if (n.reals("args").size() != 2 * fns.size()) fail(g, n, "lut needs two numbers in args for each stage in fns");
   for (const std::string& fn : fns)
-    if (!lut_function(fn)) fail(g, n, "lut has no stage '" + fn + "'");
+    if (fn != "keep" && fn != "times_kept" && !lut_function(fn)) fail(g, n, "lut has no stage '" + fn + "'");
   g[n.out[0]].shape = g[n.in[0]].shape;
 }
 
@@ -235,7 +235,15 @@ void eval(const EvalArgs& e) {
     const int64_t n = std::min(kBlock, count - at);
     float* y = e.out[0] + at;
     std::copy_n(e.in[0] + at, n, y);
-    for (size_t s = 0; s < fns.size(); s++) lut_function(fns[s])->on_floats(y, n, float(args[2 * s]), float(args[2 * s + 1]));
+    float kept[kBlock];
+    for (size_t s = 0; s < fns.size(); s++) {
+      if (fns[s] == "keep")
+        std::copy_n(y, n, kept);
+      else if (fns[s] == "times_kept")
+        for (int64_t i = 0; i < n; i++) y[i] *= kept[i];
+      else
+        lut_function(fns[s])->on_floats(y, n, float(args[2 * s]), float(args[2 * s + 1]));
+    }
   }
 }
 
@@ -274,9 +282,14 @@ std::optional<Affine> as_affine(const Graph& g, const Node& n) {
   return Affine{std::vector<float>(size_t(shape[1]), float(scale)), std::vector<float>(size_t(shape[1]), float(shift))};
 }
 
+// "times_kept" multiplies by what "keep" saw: the chain's own start here, so only one of them fits into a chain.
 bool absorb_unary(Graph&, Node& n, const Unary& u) {
   std::vector<std::string> fns = n.texts("fns");
   std::vector<double> args = n.reals("args");
+  if (!u.fns.empty() && u.fns[0] == "times_kept") {
+    if (std::find(fns.begin(), fns.end(), "keep") != fns.end()) return false;
+    fns.insert(fns.begin(), "keep"), args.insert(args.begin(), 2, 0.0);
+  }
   fns.insert(fns.end(), u.fns.begin(), u.fns.end());
   args.insert(args.end(), u.args.begin(), u.args.end());
   n.attrs["fns"] = std::move(fns), n.attrs["args"] = std::move(args);
@@ -313,7 +326,13 @@ Lowered lower(const LowerArgs& a) {
   const std::vector<std::string> fns = a.n.texts("fns");
   const std::vector<double> args = a.n.reals("args");
   return table_step(a, 1, [&](double v, int64_t) {
-    for (size_t s = 0; s < fns.size(); s++) v = lut_function(fns[s])->on_double(v, args[2 * s], args[2 * s + 1]);
+    double kept = 0;
+    for (size_t s = 0; s < fns.size(); s++) {
+      if (fns[s] == "keep")
+        kept = v;
+      else
+        v = fns[s] == "times_kept" ? v * kept : lut_function(fns[s])->on_double(v, args[2 * s], args[2 * s + 1]);
+    }
     return v;
   });
 }

@@ -98,6 +98,15 @@ std::optional<Affine> as_affine(const Graph& g, const Node& n) {
   return Affine{{factor, factor + x[1]}, std::vector<float>(size_t(x[1]), 0.0f)};
 }
 
+std::optional<Unary> as_unary_with_kept(const Node& n) {
+  Unary u = {{"times_kept"}, {0, 0}};
+  if (has_clamp(n)) {
+    const Clamp c = clamp_of(n);
+    u.fns.push_back("clamp"), u.args.insert(u.args.end(), {c.lo, c.hi});
+  }
+  return u;
+}
+
 }  // namespace
 
 extern const Op op_mul;
@@ -112,6 +121,7 @@ const Op op_mul = {
     .kernels = kRows,
     .in_place = true,
     .as_affine = as_affine,
+    .as_unary_with_kept = as_unary_with_kept,
     .absorb_clamp = absorb_clamp_attrs,
 };
 
