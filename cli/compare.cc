@@ -39,8 +39,7 @@ void run(const Options& o) {
     const std::vector<uint8_t> text = read_file(beside.string());
     report = nlohmann::ordered_json::parse(text.begin(), text.end(), nullptr, false);
   }
-  if (!report.is_object() && !o.json)
-    fmt::print("no report.json beside {}: outputs only, no layers\n", o.image);
+  if (!report.is_object() && !o.json) fmt::print("no report.json beside {}: outputs only, no layers\n", o.image);
   const Comparison c = compare(real, program, samples, report);
   if (o.json)
     fmt::print("{}\n", to_json(c).dump(1));

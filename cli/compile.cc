@@ -41,8 +41,7 @@ void progress_bar(int64_t done, int64_t all) {
 void summary(const Compiled& c, const std::string& dir, const std::string& calibrate) {
   const Planned& p = c.planned;
   fmt::print("{} for {} ({} kernels): {} steps\n", p.name, p.target, to_text(p.tier), p.steps.size());
-  if (c.samples)
-    fmt::print("  calibrated    {} samples of {}, {} ranges\n", c.samples, calibrate, observer_name(c.observer));
+  if (c.samples) fmt::print("  calibrated    {} samples of {}, {} ranges\n", c.samples, calibrate, observer_name(c.observer));
   fmt::print("  image         {} bytes\n", c.image.size());
   fmt::print("  arena         {} bytes, scratch included; lower bound {} ({})\n", p.arena_bytes, p.lower_bound,
              p.steps.empty() ? "no steps" : "step " + std::to_string(p.bound_step) + ", " + p.steps[size_t(p.bound_step)].node);
@@ -54,7 +53,8 @@ void run(const Options& o) {
   CompileOptions c;
   c.model = o.model, c.target = o.target, c.calibrate = o.calibrate;
   c.plan.keep_inputs = o.keep_inputs, c.plan.float_io = o.float_io;
-  const std::map<std::string, Goal> goals = {{"balanced", Goal::balanced}, {"speed", Goal::speed}, {"ram", Goal::ram}, {"size", Goal::size}};
+  const std::map<std::string, Goal> goals = {
+      {"balanced", Goal::balanced}, {"speed", Goal::speed}, {"ram", Goal::ram}, {"size", Goal::size}};
   c.goal = goals.at(o.optimize);
   if (o.observer != "auto") c.observer = o.observer == "mse" ? Observer::mse : Observer::minmax;
   if (!o.dump.empty())
@@ -84,13 +84,18 @@ void add_compile(CLI::App& app) {
   CLI::App* c = app.add_subcommand("compile", "compile a .pt2 to a program image and a firmware unit");
   c->add_option("model", o->model, "the exported program, as torch.export.save wrote it")->required();
   c->add_option("-t,--target", o->target, "the core (`corten targets` lists them)")->capture_default_str();
-  c->add_option("-c,--calibrate", o->calibrate, "representative inputs: .npz (in0, in1, ... or the inputs' names; samples first) or .npy");
+  c->add_option("-c,--calibrate", o->calibrate,
+                "representative inputs: .npz (in0, in1, ... or the inputs' names; samples first) or .npy");
   c->add_option("-o,--output", o->output, "folder to write (default: build/MODEL)");
-  c->add_option("--optimize", o->optimize, "what to favour: balanced, speed (may spend flash), ram (may cost cycles) or size (smaller code)")
-      ->check(CLI::IsMember({"balanced", "speed", "ram", "size"}))->capture_default_str();
+  c->add_option("--optimize", o->optimize,
+                "what to favour: balanced, speed (may spend flash), ram (may cost cycles) or size (smaller code)")
+      ->check(CLI::IsMember({"balanced", "speed", "ram", "size"}))
+      ->capture_default_str();
   c->add_option("--observer", o->observer, "how ranges are chosen: minmax, mse, or auto (lower output error)")
-      ->check(CLI::IsMember({"auto", "minmax", "mse"}))->capture_default_str();
-  c->add_option("--dump", o->dump, "print the graph after a pass: import legalize fuse quantize prune float_io layout")->check(CLI::IsMember(kPasses));
+      ->check(CLI::IsMember({"auto", "minmax", "mse"}))
+      ->capture_default_str();
+  c->add_option("--dump", o->dump, "print the graph after a pass: import legalize fuse quantize prune float_io layout")
+      ->check(CLI::IsMember(kPasses));
   c->add_flag("--float-io", o->float_io, "inputs and outputs are float32 on the core");
   c->add_flag("--keep-inputs", o->keep_inputs, "inputs keep their bytes during inference");
   c->add_flag("--json", o->json, "print the report as JSON");

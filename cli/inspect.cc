@@ -17,28 +17,35 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json io_json(const IoInfo& io) {
-  return {{"name", io.name}, {"dtype", to_text(io.dtype)}, {"shape", io.shape}, {"perm", io.perm}, {"scale", io.scale}, {"zero_point", io.zero}};
+  return {{"name", io.name}, {"dtype", to_text(io.dtype)}, {"shape", io.shape},
+          {"perm", io.perm}, {"scale", io.scale},          {"zero_point", io.zero}};
 }
 
 void show_image(const std::string& path, bool json) {
   const Program p = Program::load(path);
   if (json) {
-    Json j = {{"name", p.name()}, {"target", p.target()}, {"tier", to_text(p.tier())}, {"image_bytes", p.image().size()}, {"arena_bytes", p.arena_bytes()}};
+    Json j = {{"name", p.name()},
+              {"target", p.target()},
+              {"tier", to_text(p.tier())},
+              {"image_bytes", p.image().size()},
+              {"arena_bytes", p.arena_bytes()}};
     for (const IoInfo& io : p.inputs()) j["inputs"].push_back(io_json(io));
     for (const IoInfo& io : p.outputs()) j["outputs"].push_back(io_json(io));
     for (const StepInfo& s : p.steps())
-      j["steps"].push_back({{"node", s.node}, {"kernel", s.kernel}, {"scratch_bytes", s.scratch_bytes}, {"operand_bytes", s.operand_bytes}});
+      j["steps"].push_back(
+          {{"node", s.node}, {"kernel", s.kernel}, {"scratch_bytes", s.scratch_bytes}, {"operand_bytes", s.operand_bytes}});
     fmt::print("{}\n", j.dump(1));
     return;
   }
-  fmt::print("{} for {} ({} kernels): image {} bytes, arena {} bytes\n", p.name(), p.target(), to_text(p.tier()), p.image().size(), p.arena_bytes());
+  fmt::print("{} for {} ({} kernels): image {} bytes, arena {} bytes\n", p.name(), p.target(), to_text(p.tier()), p.image().size(),
+             p.arena_bytes());
   const auto show = [](const char* what, const IoInfo& io) {
-    fmt::print("{:<7} {:<24} {} {} scale {:.9g} zero point {}\n", what, io.name, to_text(io.dtype), to_text(io.shape), io.scale, io.zero);
+    fmt::print("{:<7} {:<24} {} {} scale {:.9g} zero point {}\n", what, io.name, to_text(io.dtype), to_text(io.shape), io.scale,
+               io.zero);
   };
   for (const IoInfo& io : p.inputs()) show("input", io);
   for (const IoInfo& io : p.outputs()) show("output", io);
-  for (size_t i = 0; i < p.steps().size(); i++)
-    fmt::print("{:>4}  {:<36} {}\n", i, p.steps()[i].node, p.steps()[i].kernel);
+  for (size_t i = 0; i < p.steps().size(); i++) fmt::print("{:>4}  {:<36} {}\n", i, p.steps()[i].node, p.steps()[i].kernel);
 }
 
 void show_program(const std::string& path, bool json) {
@@ -52,7 +59,8 @@ void show_program(const std::string& path, bool json) {
   for (ValueId v : g.inputs) j["inputs"].push_back(value(v));
   for (ValueId v : g.outputs) j["outputs"].push_back(value(v));
   for (const Node& n : g.nodes) {
-    Json node = {{"name", n.name}, {"aten", n.aten}, {"file", n.where.file}, {"line", n.where.line}, {"text", n.where.text}, {"module", n.where.module}};
+    Json node = {{"name", n.name},       {"aten", n.aten},       {"file", n.where.file},
+                 {"line", n.where.line}, {"text", n.where.text}, {"module", n.where.module}};
     for (ValueId v : n.in) node["in"].push_back(v == kNone ? Json() : Json(g[v].name));
     for (ValueId v : n.out) node["out"].push_back(value(v));
     j["nodes"].push_back(node);

@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
     std::fputs("error: out of memory\n", stderr);
     return 1;
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "internal error: %s\nThis is a bug in corten; please report it with the command and the model.\n", e.what());
+    std::fprintf(stderr, "internal error: %s\nThis is a bug in corten; please report it with the command and the model.\n",
+                 e.what());
     return 1;
   }
   return 0;

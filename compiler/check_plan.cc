@@ -22,14 +22,16 @@ bool may_overlap(const PlannedStep& s, int operand) {
 }
 
 [[noreturn]] void bad(const Planned& p, size_t step, const std::string& what) {
-  throw std::logic_error("plan: step " + std::to_string(step) + " (" + (step < p.steps.size() ? p.steps[step].node : "outputs") + ") " + what);
+  throw std::logic_error("plan: step " + std::to_string(step) + " (" + (step < p.steps.size() ? p.steps[step].node : "outputs") +
+                         ") " + what);
 }
 
 // Reads of `want` before step `reader`: the last step that wrote any of it must have written exactly it.
 void check_read(const Planned& p, size_t reader, const Span& want) {
   for (size_t i = reader; i-- > 0;) {
     const PlannedStep& s = p.steps[i];
-    if (s.lowered.scratch_bytes && scratch(s).meets(want)) bad(p, reader, "reads bytes that the scratch of " + s.node + " wrote over");
+    if (s.lowered.scratch_bytes && scratch(s).meets(want))
+      bad(p, reader, "reads bytes that the scratch of " + s.node + " wrote over");
     const Span made = span(s.operands.back());
     if (!made.meets(want)) continue;
     if (made.from > want.from || made.to < want.to) bad(p, reader, "reads bytes that " + s.node + " wrote over in part");

@@ -101,13 +101,14 @@ void one_sample(int64_t s, Evaluator& evaluator, const Graph& real, const Progra
 
 Comparison compare(const Graph& real, const Program& program, const Samples& samples, const nlohmann::ordered_json& report) {
   if (real.inputs.size() != program.inputs().size() || real.outputs.size() != program.outputs().size())
-    throw Error("the image has " + std::to_string(program.inputs().size()) + " inputs and " + std::to_string(program.outputs().size()) +
-                    " outputs, the program has " + std::to_string(real.inputs.size()) + " and " + std::to_string(real.outputs.size()),
+    throw Error("the image has " + std::to_string(program.inputs().size()) + " inputs and " +
+                    std::to_string(program.outputs().size()) + " outputs, the program has " + std::to_string(real.inputs.size()) +
+                    " and " + std::to_string(real.outputs.size()),
                 "give the .pt2 that this image was compiled from");
   for (size_t i = 0; i < real.inputs.size(); i++)
     if (real[real.inputs[i]].shape != program.inputs()[i].shape)
-      throw Error("input " + std::to_string(i) + " of the image has shape " + to_text(program.inputs()[i].shape) + ", of the program " +
-                      to_text(real[real.inputs[i]].shape),
+      throw Error("input " + std::to_string(i) + " of the image has shape " + to_text(program.inputs()[i].shape) +
+                      ", of the program " + to_text(real[real.inputs[i]].shape),
                   "give the .pt2 that this image was compiled from");
   std::vector<Mapped> map = mapping(real, report);
   if (map.size() != program.steps().size()) map.clear();
@@ -147,8 +148,14 @@ nlohmann::ordered_json to_json(const Comparison& c) {
   if (c.labelled) j["top1_float"] = c.top1_float, j["top1_int8"] = c.top1_int8;
   j["steps"] = nlohmann::ordered_json::array();
   for (const StepError& e : c.steps)
-    j["steps"].push_back({{"node", e.node}, {"op", e.op}, {"kernel", e.kernel}, {"sqnr_db", e.sqnr_db}, {"saturated", e.saturated},
-                          {"file", e.where.file}, {"line", e.where.line}, {"text", e.where.text}});
+    j["steps"].push_back({{"node", e.node},
+                          {"op", e.op},
+                          {"kernel", e.kernel},
+                          {"sqnr_db", e.sqnr_db},
+                          {"saturated", e.saturated},
+                          {"file", e.where.file},
+                          {"line", e.where.line},
+                          {"text", e.where.text}});
   return j;
 }
 

@@ -13,17 +13,17 @@ namespace corten {
 struct StepError {
   std::string node, op, kernel;
   Location where;
-  double sqnr_db = 0;        // 20 log10(|x| / |x - y|) over all samples
-  double saturated = 0;      // part of the int8 values at -128 or 127 where float lies outside
+  double sqnr_db = 0;    // 20 log10(|x| / |x - y|) over all samples
+  double saturated = 0;  // part of the int8 values at -128 or 127 where float lies outside
 };
 
 struct Comparison {
   int64_t samples = 0;
-  std::vector<StepError> steps;             // in execution order; empty without a report
+  std::vector<StepError> steps;  // in execution order; empty without a report
   std::vector<double> output_sqnr_db;
   bool labelled = false;
-  double top1_float = 0, top1_int8 = 0;     // with labels
-  double top1_same = 0;                     // first output: both have the same largest element
+  double top1_float = 0, top1_int8 = 0;  // with labels
+  double top1_same = 0;                  // first output: both have the same largest element
 };
 
 // `report`: report.json of the image, which says how steps belong to the float program; null: outputs only.

@@ -15,14 +15,30 @@ std::vector<float> constant_floats(const Graph& g, ValueId v) {
     for (int64_t i = 0; i < n; i++) out[size_t(i)] = float(from[i]);
   };
   switch (t.dtype) {
-    case DType::f32: copy(t.as<float>()); break;
-    case DType::f64: copy(t.as<double>()); break;
-    case DType::i8: copy(t.as<int8_t>()); break;
-    case DType::u8: case DType::b8: copy(t.as<uint8_t>()); break;
-    case DType::i16: copy(t.as<int16_t>()); break;
-    case DType::i32: copy(t.as<int32_t>()); break;
-    case DType::i64: copy(t.as<int64_t>()); break;
-    default: throw Error("constant '" + value.name + "' has type " + std::string(to_text(t.dtype)) + ", which is not supported");
+    case DType::f32:
+      copy(t.as<float>());
+      break;
+    case DType::f64:
+      copy(t.as<double>());
+      break;
+    case DType::i8:
+      copy(t.as<int8_t>());
+      break;
+    case DType::u8:
+    case DType::b8:
+      copy(t.as<uint8_t>());
+      break;
+    case DType::i16:
+      copy(t.as<int16_t>());
+      break;
+    case DType::i32:
+      copy(t.as<int32_t>());
+      break;
+    case DType::i64:
+      copy(t.as<int64_t>());
+      break;
+    default:
+      throw Error("constant '" + value.name + "' has type " + std::string(to_text(t.dtype)) + ", which is not supported");
   }
   if (!value.quant || t.dtype == DType::f32) return out;
   const Quant& q = *value.quant;

@@ -403,7 +403,8 @@ void layout(Graph& g) {
     const DType dtype = g[n.out[0]].dtype;
     op_of(n).infer(g, n);
     if (g[n.out[0]].shape != expected)
-      throw std::logic_error("layout: " + n.name + " (" + n.op + ") has shape " + to_text(g[n.out[0]].shape) + ", not " + to_text(expected));
+      throw std::logic_error("layout: " + n.name + " (" + n.op + ") has shape " + to_text(g[n.out[0]].shape) + ", not " +
+                             to_text(expected));
     g[n.out[0]].dtype = dtype;
   }
 }

@@ -202,7 +202,9 @@ void legalize(Graph& g) {
       for (size_t i = 0; i < n.out.size(); i++) {
         const ValueId r = l.result_of(int(i));
         if (r != kNone && g[r].shape != g[n.out[i]].shape && !g[n.out[i]].shape.empty())
-          fail(g, n, "this program says the result has shape " + to_text(g[n.out[i]].shape) + ", but its operands give " + to_text(g[r].shape),
+          fail(g, n,
+               "this program says the result has shape " + to_text(g[n.out[i]].shape) + ", but its operands give " +
+                   to_text(g[r].shape),
                "export the model again; the file does not fit together");
       }
     } catch (const Error& e) {
@@ -219,11 +221,14 @@ void legalize(Graph& g) {
   for (ValueId& v : g.outputs) v = current(v);
   for (const Node& n : old)
     for (ValueId v : n.in)
-      if (v != kNone && !g.is_constant(v) && !made_value[size_t(v)]) fail(g, n, "reads '" + g[v].name + "', a result that is not supported", "avoid it, for example return_indices=True or statistics of a batch norm");
+      if (v != kNone && !g.is_constant(v) && !made_value[size_t(v)])
+        fail(g, n, "reads '" + g[v].name + "', a result that is not supported",
+             "avoid it, for example return_indices=True or statistics of a batch norm");
   for (ValueId v : g.outputs)
     if (!g.is_constant(v) && !made_value[size_t(v)]) {
       Diag d;
-      d.subject = g.source, d.message = "output '" + g[v].name + "' is a result that is not supported", d.help = "return only floating-point results that the supported operators give";
+      d.subject = g.source, d.message = "output '" + g[v].name + "' is a result that is not supported",
+      d.help = "return only floating-point results that the supported operators give";
       throw Error(d);
     }
   annotate(g);

@@ -76,10 +76,10 @@ class Search {
   const Graph& g;
   const std::vector<PlannedStep>& steps_;
   size_t nodes_;
-  std::vector<ValueId> root_;                // whose bytes a value is
+  std::vector<ValueId> root_;                 // whose bytes a value is
   std::vector<std::vector<size_t>> readers_;  // by root
   std::vector<std::vector<size_t>> before_;   // nodes that must have run
-  std::set<ValueId> kept_;                   // outputs
+  std::set<ValueId> kept_;                    // outputs
 
   bool ready(const Set& ran, size_t i) const {
     return !ran[i] && std::all_of(before_[i].begin(), before_[i].end(), [&](size_t p) { return ran[p]; });

@@ -23,12 +23,12 @@ enum class Observer { minmax, mse };
 struct Range {
   float lo = 0, hi = 0;
   bool seen = false;
-  float bound = 0;                  // the histogram covers [-bound, bound)
+  float bound = 0;  // the histogram covers [-bound, bound)
   std::vector<double> histogram;
   std::vector<float> channel_mean;  // of dim 1; empty below rank 2
 };
 struct Calibration {
-  std::vector<Range> ranges;        // by ValueId; only activations
+  std::vector<Range> ranges;  // by ValueId; only activations
   int64_t samples = 0;
 };
 

@@ -13,10 +13,10 @@
 namespace corten {
 
 struct CompileOptions {
-  std::string model;                   // path of the .pt2
+  std::string model;  // path of the .pt2
   std::string target = "cortex-m55";
-  std::string calibrate;               // path of the data, "" if none
-  std::optional<Observer> observer;    // unset: whichever gives the lower output error
+  std::string calibrate;             // path of the data, "" if none
+  std::optional<Observer> observer;  // unset: whichever gives the lower output error
   Goal goal = Goal::balanced;
   PlanOptions plan;
   std::function<void(const std::string& pass, const Graph&)> after_pass;
@@ -24,14 +24,15 @@ struct CompileOptions {
 };
 
 struct Compiled {
-  Graph real;                          // after fuse: what the float executor runs
-  Graph lowered;                       // after layout: what the image does
+  Graph real;     // after fuse: what the float executor runs
+  Graph lowered;  // after layout: what the image does
   Planned planned;
   std::vector<uint8_t> image;
-  int64_t samples = 0;                 // of calibration
+  int64_t samples = 0;  // of calibration
   Observer observer = Observer::minmax;
-  std::vector<std::pair<Observer, double>> output_error;  // relative squared error of the outputs over calibration data, per observer tried
-  std::vector<Diag> notes;             // warnings; already part of the report
+  std::vector<std::pair<Observer, double>>
+      output_error;         // relative squared error of the outputs over calibration data, per observer tried
+  std::vector<Diag> notes;  // warnings; already part of the report
 };
 
 Compiled compile(const CompileOptions&);

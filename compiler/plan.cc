@@ -158,9 +158,9 @@ class Planner {
   const Graph& g;
   const std::vector<PlannedStep>& steps_;
   const PlanOptions& options_;
-  std::vector<ValueId> storage_;           // the value whose bytes these are
-  std::vector<int> block_of_;              // by storage value; -1: none
-  std::vector<int> scratch_of_;            // by step
+  std::vector<ValueId> storage_;  // the value whose bytes these are
+  std::vector<int> block_of_;     // by storage value; -1: none
+  std::vector<int> scratch_of_;   // by step
   std::vector<Block> blocks_;
   std::vector<Allowed> allowed_;
   int64_t arena_ = 0, bound_ = 0;
@@ -246,7 +246,8 @@ class Planner {
       const std::vector<ValueId> operands = run_time_operands(n);
       for (const Overlap& o : steps_[i].lowered.overlaps) {
         const ValueId under = root(operands[size_t(o.operand)]), over = root(n.out[0]);
-        if (under == over || g.is_constant(under) || last_use(under) != int(i) || (options_.keep_inputs && is_input(under))) continue;
+        if (under == over || g.is_constant(under) || last_use(under) != int(i) || (options_.keep_inputs && is_input(under)))
+          continue;
         const size_t a = size_t(block_of_[size_t(over)]), b = size_t(block_of_[size_t(under)]);
         if (blocks_[a].first == int(i)) allowed_.push_back({a, b, o});
       }
@@ -269,7 +270,8 @@ class Planner {
     if (bound_ > kLargestArena) {
       Diag d;
       d.subject = g.source;
-      d.message = "this program needs at least " + std::to_string(bound_) + " bytes of memory at once, above the limit of " + std::to_string(kLargestArena);
+      d.message = "this program needs at least " + std::to_string(bound_) + " bytes of memory at once, above the limit of " +
+                  std::to_string(kLargestArena);
       d.help = "use smaller inputs or fewer channels";
       throw Error(d);
     }
@@ -343,6 +345,8 @@ class Planner {
 
 }  // namespace
 
-Planned plan(const Graph& g, std::vector<PlannedStep> steps, const PlanOptions& options) { return Planner(g, steps, options).run(); }
+Planned plan(const Graph& g, std::vector<PlannedStep> steps, const PlanOptions& options) {
+  return Planner(g, steps, options).run();
+}
 
 }  // namespace corten

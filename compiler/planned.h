@@ -11,12 +11,12 @@ namespace corten {
 // Where an operand's bytes are: in the arena, or in a constant of the image.
 struct Place {
   bool constant = false;
-  uint32_t offset = 0;        // arena offset (16-aligned); for a constant: index into Planned::constants
+  uint32_t offset = 0;  // arena offset (16-aligned); for a constant: index into Planned::constants
   uint32_t bytes = 0;
 };
 
 struct PlannedStep {
-  std::string node, aten;     // for reports and the bench
+  std::string node, aten;  // for reports and the bench
   Location where;
   Lowered lowered;
   std::vector<Place> operands;  // inputs, then outputs
@@ -25,20 +25,20 @@ struct PlannedStep {
 };
 
 struct PlannedIo {
-  std::string name;           // as exported
-  DType dtype = DType::i8;    // i8, or f32 with --float-io
-  Shape shape;                // PyTorch's
-  std::vector<int> perm;      // device dim i is PyTorch dim perm[i]
+  std::string name;         // as exported
+  DType dtype = DType::i8;  // i8, or f32 with --float-io
+  Shape shape;              // PyTorch's
+  std::vector<int> perm;    // device dim i is PyTorch dim perm[i]
   double scale = 1;
   int32_t zero = 0;
   Place place;
 };
 
 struct Planned {
-  std::string name;           // of the model, a C identifier
-  std::string target;         // "cortex-m55"
+  std::string name;    // of the model, a C identifier
+  std::string target;  // "cortex-m55"
   Tier tier = Tier::scalar;
-  uint32_t arena_bytes = 0;   // scratch included
+  uint32_t arena_bytes = 0;  // scratch included
   std::vector<PlannedStep> steps;
   std::vector<std::vector<uint8_t>> constants;  // constant operands
   std::vector<PlannedIo> inputs, outputs;

@@ -1,8 +1,9 @@
 // prune: channels that have the same value whatever the input are not computed; their consumers take the constant into the bias.
 //
-// ChannelBounds on every int8 channel are followed through the program. A channel of a value is left out where all its readers either
-// fold it (it is constant and they are dense) or pass it on channel by channel to a value where it can be left out and is constant.
-// Exact: the bounds come from the same integer arithmetic as the kernels. docs/decisions/constant-channels.md has the proof.
+// ChannelBounds on every int8 channel are followed through the program. A channel of a value is left out where all its readers
+// either fold it (it is constant and they are dense) or pass it on channel by channel to a value where it can be left out and is
+// constant. Exact: the bounds come from the same integer arithmetic as the kernels. docs/decisions/constant-channels.md has the
+// proof.
 #include <algorithm>
 #include <map>
 #include <numeric>

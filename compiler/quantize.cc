@@ -66,7 +66,7 @@ struct Chooser {
   const Calibration* calibration;
   Observer observer;
   Groups groups;
-  std::map<ValueId, Quant> chosen;   // by root
+  std::map<ValueId, Quant> chosen;  // by root
   std::map<ValueId, std::vector<ValueId>> members;
 
   Chooser(Graph& graph, const Calibration* c, Observer o) : g(graph), calibration(c), observer(o), groups(graph.values.size()) {}
@@ -127,7 +127,8 @@ struct Chooser {
 
   [[noreturn]] void missing(ValueId v) {
     const std::string what = "no scale for value '" + g[v].name + "': the program gives none and there is no calibration data";
-    const std::string help = "give representative inputs with --calibrate DATA.npz (in0, in1, ... with samples along the first axis)";
+    const std::string help =
+        "give representative inputs with --calibrate DATA.npz (in0, in1, ... with samples along the first axis)";
     const int p = g.producer(v);
     if (p >= 0) fail(g, g.nodes[size_t(p)], what, help);
     Diag d;
@@ -169,7 +170,8 @@ void bridge(Graph& g) {
     for (size_t k = 0; k < g.nodes[i].in.size(); k++) {
       const ValueId v = g.nodes[i].in[k];
       if (v == kNone || g.is_constant(v) || *g[v].quant == out_quant) continue;
-      const ValueId scaled = g.add_value(g[v].name + ".scaled" + std::to_string(i) + "_" + std::to_string(k), g[v].dtype, g[v].shape);
+      const ValueId scaled =
+          g.add_value(g[v].name + ".scaled" + std::to_string(i) + "_" + std::to_string(k), g[v].dtype, g[v].shape);
       g[scaled].quant = out_quant;
       Node r = requantise_node(g.nodes[i], v, scaled);
       r.name += std::to_string(k);
@@ -211,7 +213,8 @@ void quantize(Graph& g, const Calibration* calibration, Observer observer) {
     const bool shared = !sharing(op, n).empty();
     const Quant out_quant = *g[n.out[0]].quant;
     for (ValueId& v : n.in)
-      if (g.is_constant(v) && ((g[v].data->dtype != DType::i8 && g[v].data->dtype != DType::i32) || (shared && *g[v].quant != out_quant)))
+      if (g.is_constant(v) &&
+          ((g[v].data->dtype != DType::i8 && g[v].data->dtype != DType::i32) || (shared && *g[v].quant != out_quant)))
         v = quantised_constant(g, v, shared ? &out_quant : nullptr);
     for (ValueId v : n.out) g[v].dtype = DType::i8;
   }

@@ -29,7 +29,7 @@ int size_of(DType);
 struct Quant {
   std::vector<double> scale;
   std::vector<int32_t> zero;
-  int axis = -1;           // -1: per tensor
+  int axis = -1;  // -1: per tensor
   int lo = -128, hi = 127;
   bool operator==(const Quant&) const = default;
 };
@@ -40,12 +40,16 @@ struct Tensor {
   Shape shape;
   std::vector<uint8_t> bytes;
   template <class T>
-  const T* as() const { return reinterpret_cast<const T*>(bytes.data()); }
+  const T* as() const {
+    return reinterpret_cast<const T*>(bytes.data());
+  }
   template <class T>
-  T* as() { return reinterpret_cast<T*>(bytes.data()); }
+  T* as() {
+    return reinterpret_cast<T*>(bytes.data());
+  }
 };
-std::shared_ptr<Tensor> make_tensor(DType, Shape);                       // zeros
-std::shared_ptr<Tensor> make_tensor(Shape, const std::vector<float>&);   // f32
+std::shared_ptr<Tensor> make_tensor(DType, Shape);                                // zeros
+std::shared_ptr<Tensor> make_tensor(Shape, const std::vector<float>&);            // f32
 std::shared_ptr<Tensor> transposed(const Tensor&, const std::vector<int>& perm);  // any dtype; out.dim[i] = in.dim[perm[i]]
 
 using ValueId = int32_t;
@@ -67,10 +71,10 @@ using Attr = std::variant<bool, int64_t, double, std::string, std::vector<int64_
 
 struct Node {
   std::string op;
-  std::string name;                     // unique, as exported
-  std::string aten;                     // the ATen op it came from, kept through all passes
-  std::vector<ValueId> in;              // kNone for an absent optional
-  std::vector<std::string> in_names;    // ATen nodes only: schema argument of each operand ("self", "weight", "tensors", ...)
+  std::string name;                   // unique, as exported
+  std::string aten;                   // the ATen op it came from, kept through all passes
+  std::vector<ValueId> in;            // kNone for an absent optional
+  std::vector<std::string> in_names;  // ATen nodes only: schema argument of each operand ("self", "weight", "tensors", ...)
   std::vector<ValueId> out;
   std::map<std::string, Attr> attrs;
   Location where;
@@ -86,7 +90,7 @@ struct Node {
 };
 
 struct Graph {
-  std::string source;           // the file it came from, for messages
+  std::string source;  // the file it came from, for messages
   std::vector<Value> values;
   std::vector<Node> nodes;      // in execution order
   std::vector<ValueId> inputs;  // user inputs only; parameters and buffers are constants
@@ -100,18 +104,18 @@ struct Graph {
   ValueId add_constant(std::string name, std::shared_ptr<const Tensor>);
   bool is_constant(ValueId v) const { return v >= 0 && values[size_t(v)].data != nullptr; }
 
-  std::vector<int> users(ValueId) const;   // indices of nodes that read it (once each)
-  int producer(ValueId) const;             // index of the node that makes it, or -1
+  std::vector<int> users(ValueId) const;  // indices of nodes that read it (once each)
+  int producer(ValueId) const;            // index of the node that makes it, or -1
   bool is_output(ValueId) const;
   void replace_uses(ValueId from, ValueId to);  // in nodes and outputs
-  void remove_dead();                      // nodes whose results nobody reads
+  void remove_dead();                           // nodes whose results nobody reads
 };
 
 // An Error about this node: its name, ATen op and the user's line.
 [[noreturn]] void fail(const Graph&, const Node&, std::string message, std::string help = {});
 
-std::string print(const Graph&);                    // docs/ir.md
+std::string print(const Graph&);                                    // docs/ir.md
 Graph parse(std::string_view text, std::string source = "<text>");  // throws Error
-void verify(const Graph&);                          // throws Error: names, operands, order, shapes
+void verify(const Graph&);                                          // throws Error: names, operands, order, shapes
 
 }  // namespace corten

@@ -27,7 +27,7 @@ class Legalizer {
   ValueId optional_tensor(std::string_view argument) const;  // or kNone
   std::vector<ValueId> tensors(std::string_view argument) const;
   const Shape& shape(ValueId v) const { return g[v].shape; }
-  int dim(int64_t d, int rank) const;                        // negative dims wrapped, range checked
+  int dim(int64_t d, int rank) const;  // negative dims wrapped, range checked
   // A constant operand's data; fails where it is computed at run time.
   const Tensor& constant(ValueId v, std::string_view what) const;
   std::vector<float> floats(ValueId v, std::string_view what) const;
@@ -35,9 +35,11 @@ class Legalizer {
   // Adds a node; returns its (first) output, whose shape the operator's `infer` gives.
   ValueId emit(std::string op, std::vector<ValueId> in, std::map<std::string, Attr> attrs = {}, int outputs = 1);
   ValueId emit_constant(std::string name, Shape shape, const std::vector<float>& data);
-  void result(ValueId v, int output = 0);                    // what stands for the ATen node's output
+  void result(ValueId v, int output = 0);  // what stands for the ATen node's output
   ValueId result_of(int output) const { return output < int(results_.size()) ? results_[size_t(output)] : kNone; }
-  [[noreturn]] void fail(std::string message, std::string help = {}) const { corten::fail(g, n, std::move(message), std::move(help)); }
+  [[noreturn]] void fail(std::string message, std::string help = {}) const {
+    corten::fail(g, n, std::move(message), std::move(help));
+  }
 
  private:
   std::vector<Node>& emitted_;
@@ -45,7 +47,7 @@ class Legalizer {
 };
 
 struct Claim {
-  std::string_view aten;           // "aten.conv2d.default"
+  std::string_view aten;  // "aten.conv2d.default"
   void (*legalize)(Legalizer&);
 };
 
@@ -53,9 +55,9 @@ struct Claim {
 
 // Where an output's scale comes from when none is given.
 enum class QuantRule {
-  observed,    // its own range over the calibration data
-  same,        // operand 0 and the outputs share one scale, over the union of their ranges: data movement, max pooling
-  shared,      // all operands and the output share one scale (concat)
+  observed,  // its own range over the calibration data
+  same,      // operand 0 and the outputs share one scale, over the union of their ranges: data movement, max pooling
+  shared,    // all operands and the output share one scale (concat)
 };
 
 // ---- layout ------------------------------------------------------------------------------------------------------------
@@ -103,11 +105,11 @@ struct Overlap {
 
 // One step, chosen and packed for a tier.
 struct Lowered {
-  std::string_view kernel;           // function name; empty: the output aliases operand 0 (views)
+  std::string_view kernel;  // function name; empty: the output aliases operand 0 (views)
   std::vector<uint8_t> params;
   std::vector<Blob> blobs;
   uint32_t scratch_bytes = 0;
-  std::vector<Overlap> overlaps;     // operands the output may lie over
+  std::vector<Overlap> overlaps;  // operands the output may lie over
   int64_t macs = 0;
 };
 
@@ -132,10 +134,19 @@ struct EvalArgs {
 };
 
 // Half-open facts other operators may hand over.
-struct Clamp { double lo, hi; };                               // in real units; infinities allowed
-struct Affine { std::vector<float> scale, shift; };            // y = x * scale[c] + shift[c], c = dim 1 of PyTorch's order (dim -1 for linear)
-struct Unary { std::vector<std::string> fns; std::vector<double> args; };  // stages in order, two args each; see ops/lut/op.cc
-struct Padding { std::vector<int64_t> before, after; };        // zeros, per dim
+struct Clamp {
+  double lo, hi;
+};  // in real units; infinities allowed
+struct Affine {
+  std::vector<float> scale, shift;
+};  // y = x * scale[c] + shift[c], c = dim 1 of PyTorch's order (dim -1 for linear)
+struct Unary {
+  std::vector<std::string> fns;
+  std::vector<double> args;
+};  // stages in order, two args each; see ops/lut/op.cc
+struct Padding {
+  std::vector<int64_t> before, after;
+};  // zeros, per dim
 
 // What int8 values a channel can take, whatever the program's input.
 struct Interval {
@@ -161,11 +172,11 @@ struct Op {
   Lowered (*lower)(const LowerArgs&) = nullptr;
   LayoutRule layout = LayoutRule::elementwise;
   QuantRule quant = QuantRule::observed;
-  std::optional<Quant> (*fixed_quant)(const Node&) = nullptr;          // goes before the rule: softmax, sigmoid, tanh
-  void (*permute)(Node&, const std::vector<int>& perm) = nullptr;      // elementwise ops with dims in attributes
+  std::optional<Quant> (*fixed_quant)(const Node&) = nullptr;      // goes before the rule: softmax, sigmoid, tanh
+  void (*permute)(Node&, const std::vector<int>& perm) = nullptr;  // elementwise ops with dims in attributes
   std::span<const KernelRow> kernels = {};
-  bool alias = false;              // output is operand 0's bytes
-  bool in_place = false;           // output may overwrite operand 0 when it dies here (same element count)
+  bool alias = false;     // output is operand 0's bytes
+  bool in_place = false;  // output may overwrite operand 0 when it dies here (same element count)
   // Traits. as_*: this node is just that. absorb_*: take that in, or say no.
   std::optional<Quant> (*as_quantise)(const Graph&, const Node&) = nullptr;    // float -> int8 by this scale
   std::optional<Quant> (*as_dequantise)(const Graph&, const Node&) = nullptr;  // int8 (or an int32 bias) -> float by this scale
@@ -179,7 +190,8 @@ struct Op {
   bool (*absorb_clamp)(Graph&, Node&, Clamp) = nullptr;
   bool (*absorb_affine)(Graph&, Node&, const Affine&) = nullptr;
   bool (*absorb_padding)(Graph&, Node&, const Padding&) = nullptr;
-  // Channels that never change (compiler/prune.cc); quantised, in PyTorch's order. in: one per operand, null where nothing is known.
+  // Channels that never change (compiler/prune.cc); quantised, in PyTorch's order. in: one per operand, null where nothing is
+  // known.
   ChannelBounds (*bounds)(const Graph&, const Node&, std::span<const ChannelBounds* const> in) = nullptr;
   ChannelRole (*channel_role)(const Graph&, const Node&) = nullptr;
   // Keeps only these output channels (and, if each_alone, these of operand 0, whose shape has them already).
@@ -193,14 +205,16 @@ struct Op {
 };
 
 std::span<const Op* const> all_ops();
-const Op* find_op(std::string_view name);       // nullptr if none
-const Op& op_of(const Node&);                   // the node's operator; a bug if it has none
+const Op* find_op(std::string_view name);  // nullptr if none
+const Op& op_of(const Node&);              // the node's operator; a bug if it has none
 
 // All kernels, for the host's runtime: rows of every tier.
 std::span<const KernelEntry> all_kernels();
 
 // Real ratio -> (mult, shift) of runtime/fixed.h, nearest; ratio in [0, 2^30].
-struct Multiplier { int32_t mult, shift; };
+struct Multiplier {
+  int32_t mult, shift;
+};
 Multiplier multiplier(double ratio);
 // A clamp in real units -> quantised bounds under q, within [q.lo, q.hi].
 void quantised_clamp(const Quant& q, Clamp c, int& lo, int& hi);

@@ -42,7 +42,8 @@ Clamp clamp_of(const Node& n) { return {n.real("clamp_lo", -kInfinity), n.real("
 
 bool intersect_clamp(Node& n, Clamp c) {
   const Clamp old = clamp_of(n);
-  const double lo = std::clamp(c.lo, old.lo, old.hi), hi = std::clamp(c.hi, old.lo, old.hi);  // the later clamp acts on clamped values
+  const double lo = std::clamp(c.lo, old.lo, old.hi),
+               hi = std::clamp(c.hi, old.lo, old.hi);  // the later clamp acts on clamped values
   if (std::isfinite(lo)) n.attrs["clamp_lo"] = lo;
   if (std::isfinite(hi)) n.attrs["clamp_hi"] = hi;
   return true;
@@ -70,8 +71,8 @@ bool scale_outputs(Graph& g, Node& n, const Affine& a) {
 
 namespace {
 
-// What rounding the weights of channel o changes in its output's mean, over the calibration data (bias correction; Nagel et al. 2019,
-// "Data-free quantization through weight equalization and bias correction"). Borders count as interior.
+// What rounding the weights of channel o changes in its output's mean, over the calibration data (bias correction; Nagel et al.
+// 2019, "Data-free quantization through weight equalization and bias correction"). Borders count as interior.
 double mean_error(const float* real, const int8_t* rounded, double scale, int64_t per_group, int64_t taps, const float* mean) {
   double sum = 0;
   for (int64_t c = 0; c < per_group; c++)
@@ -94,7 +95,8 @@ void quantise_weights(Graph& g, Node& n) {
     for (int32_t z : w.quant->zero)
       if (z != 0) fail(g, n, "weight '" + w.name + "' has zero point " + std::to_string(z), "quantise weights symmetrically");
     if (w.data->dtype != DType::i8 || (w.quant->axis > 0 && w.quant->scale.size() > 1))
-      fail(g, n, "weight '" + w.name + "' is not int8 with one scale per tensor or per output channel", "quantise weights as int8 along axis 0");
+      fail(g, n, "weight '" + w.name + "' is not int8 with one scale per tensor or per output channel",
+           "quantise weights as int8 along axis 0");
     *weights = *w.data;
     scales = channel_scales(*w.quant, channels);
   }
@@ -159,9 +161,11 @@ WeightTables weight_tables(const Graph& g, const Node& n, int64_t taps) {
       up += v > 0 ? v * 127 : v * -128, down += v > 0 ? v * -128 : v * 127;
     }
     const int64_t folded = bias[o] - t.in_zero * sum;
-    const int64_t reach = std::max({std::abs(folded), std::abs(folded + up), std::abs(folded + down), std::abs(folded) + std::max(up, -down)});
+    const int64_t reach =
+        std::max({std::abs(folded), std::abs(folded + up), std::abs(folded + down), std::abs(folded) + std::max(up, -down)});
     if (reach > INT32_MAX)
-      fail(g, n, "output channel " + std::to_string(o) + " can overflow the 32-bit accumulator (up to " + std::to_string(reach) + ")",
+      fail(g, n,
+           "output channel " + std::to_string(o) + " can overflow the 32-bit accumulator (up to " + std::to_string(reach) + ")",
            "split the layer, or keep its bias and weights in proportion");
     most = std::max(most, reach);
     const Multiplier m = multiplier(in.scale[0] * wq.scale[wq.axis < 0 ? 0 : size_t(o)] / out.scale[0]);

@@ -18,8 +18,8 @@ void quantise_weights(Graph&, Node&);
 
 // Everything a packing starts from; accumulators checked against 32 bits.
 struct WeightTables {
-  std::vector<int8_t> weights;                // as stored, (out, taps)
-  std::vector<int32_t> bias, mult, shift;     // bias holds -in_zero * sum(w)
+  std::vector<int8_t> weights;             // as stored, (out, taps)
+  std::vector<int32_t> bias, mult, shift;  // bias holds -in_zero * sum(w)
   int in_zero, out_zero, lo, hi;
   bool shifts_positive, acc30, per_tensor;
 };

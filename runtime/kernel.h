@@ -8,10 +8,10 @@ namespace corten {
 // Operands: the step's inputs in order, then its outputs. Constants are found through image-relative offsets in the params.
 // A kernel reads and writes nothing outside the byte ranges that its check has accepted, not even for one lane.
 struct KernelArgs {
-  const void* params;           // the op's params struct, in the image, 4-aligned
-  const uint8_t* image;         // start of the image, 16-aligned
-  void* const* operand;         // int8 tensors unless the op says otherwise; row-major, channels last
-  void* scratch;                // 16-aligned; bytes as the kernel row asked for (null if none)
+  const void* params;    // the op's params struct, in the image, 4-aligned
+  const uint8_t* image;  // start of the image, 16-aligned
+  void* const* operand;  // int8 tensors unless the op says otherwise; row-major, channels last
+  void* scratch;         // 16-aligned; bytes as the kernel row asked for (null if none)
 };
 using KernelFn = void (*)(const KernelArgs* args);
 
@@ -29,7 +29,7 @@ struct CheckArgs {
 using CheckFn = bool (*)(const CheckArgs* args);
 
 struct KernelEntry {
-  uint32_t id;                  // kernel_id(name)
+  uint32_t id;  // kernel_id(name)
   KernelFn run;
   CheckFn check;
 };
@@ -47,6 +47,8 @@ constexpr bool in_image(const CheckArgs* a, uint32_t offset, uint64_t count, uin
 }
 
 template <class T>
-const T* at(const KernelArgs* a, uint32_t offset) { return reinterpret_cast<const T*>(a->image + offset); }
+const T* at(const KernelArgs* a, uint32_t offset) {
+  return reinterpret_cast<const T*>(a->image + offset);
+}
 
 }  // namespace corten

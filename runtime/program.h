@@ -82,9 +82,7 @@ template <class T>
 const T* image_at(const void* image, uint32_t offset) {
   return reinterpret_cast<const T*>(static_cast<const uint8_t*>(image) + offset);
 }
-inline const uint32_t* operand_places(const void* image, const ImageStep& s) {
-  return image_at<uint32_t>(image, s.operands);
-}
+inline const uint32_t* operand_places(const void* image, const ImageStep& s) { return image_at<uint32_t>(image, s.operands); }
 inline const uint32_t* operand_sizes(const void* image, const ImageStep& s) {
   return operand_places(image, s) + s.inputs + s.outputs;
 }

@@ -1,4 +1,5 @@
-// constant: tensors that a program makes from numbers alone (zeros, ones, full, ...). They become constants of the graph; nothing runs.
+// constant: tensors that a program makes from numbers alone (zeros, ones, full, ...). They become constants of the graph; nothing
+// runs.
 #include "ops/legal.h"
 
 namespace corten {
@@ -26,18 +27,10 @@ void arange(Legalizer& l) {
 }
 
 constexpr Claim kClaims[] = {
-    {"aten.zeros.default", zeros},
-    {"aten.zeros_like.default", zeros},
-    {"aten.new_zeros.default", zeros},
-    {"aten.ones.default", ones},
-    {"aten.ones_like.default", ones},
-    {"aten.new_ones.default", ones},
-    {"aten.full.default", full},
-    {"aten.full_like.default", full},
-    {"aten.new_full.default", full},
-    {"aten.scalar_tensor.default", full},
-    {"aten.arange.default", arange},
-    {"aten.arange.start", arange},
+    {"aten.zeros.default", zeros},        {"aten.zeros_like.default", zeros}, {"aten.new_zeros.default", zeros},
+    {"aten.ones.default", ones},          {"aten.ones_like.default", ones},   {"aten.new_ones.default", ones},
+    {"aten.full.default", full},          {"aten.full_like.default", full},   {"aten.new_full.default", full},
+    {"aten.scalar_tensor.default", full}, {"aten.arange.default", arange},    {"aten.arange.start", arange},
     {"aten.arange.start_step", arange},
 };
 

@@ -9,20 +9,21 @@ namespace {
 #define PAIR(half, s0, s1, a, b, c, d, x0, w0, x1, w1) \
   MVE_LOAD(c, x0) MVE_ADD16(a, a, b) REST_OF_PAIR(half, s0, s1, a, b, c, d, w0, x1, w1)
 #define PAIR_AFTER_ONE(half, s0, s1, a, b, c, d, x0, w0, x1, w1) MVE_LOAD(c, x0) REST_OF_PAIR(half, s0, s1, a, b, c, d, w0, x1, w1)
-#define REST_OF_PAIR(half, s0, s1, a, b, c, d, w0, x1, w1)                                                                  \
-  MVE_LOAD(d, w0)                                                                                                           \
-  MVE_WIDEN("b", b, a)                                                                                                      \
-  MVE_MUL(half, c, c, d) MVE_LOAD(d, x1) MVE_WIDEN("t", a, a) MVE_LOAD("q7", w1) MVE_ADD32(s1, a) MVE_MUL(half, d, d, "q7") \
-      MVE_ADD32(s0, b)
+#define REST_OF_PAIR(half, s0, s1, a, b, c, d, w0, x1, w1) \
+  MVE_LOAD(d, w0)                                          \
+  MVE_WIDEN("b", b, a)                                     \
+  MVE_MUL(half, c, c, d)                                   \
+  MVE_LOAD(d, x1) MVE_WIDEN("t", a, a) MVE_LOAD("q7", w1) MVE_ADD32(s1, a) MVE_MUL(half, d, d, "q7") MVE_ADD32(s0, b)
 
 // Ends a half: widens the last pair, then makes s0 and s1 into eight int16, zero point added, in s0. Meanwhile the first tap of the
 // other half goes to c. m, h: table offsets of multipliers and shifts; `between` fills a gap; the other half's s1 gets its bias.
-#define TURN(other, s0, s1, a, b, c, d, x, w, m0, h0, m1, h1, between, bias1)                                                   \
-  MVE_LOAD(c, x)                                                                                                                \
-  MVE_ADD16(a, a, b)                                                                                                            \
-  MVE_LOAD(d, w) MVE_WIDEN("b", b, a) MVE_MUL(other, c, c, d) MVE_WIDEN("t", a, a) MVE_TABLE("q7", m0) MVE_ADD32(s0, b)         \
-      MVE_SCALE(s0, "q7") MVE_ADD32(s1, a) MVE_TABLE(b, m1) MVE_SCALE(s1, b) MVE_SHIFTS(d, h0) MVE_SHIFT(s0, d) MVE_SHIFTS(a, h1) \
-          MVE_SHIFT(s1, a) between MVE_NARROW32("b", s0, s0) MVE_NARROW32("t", s0, s1) MVE_TABLE(s1, bias1) MVE_ADD_ZERO(s0)
+#define TURN(other, s0, s1, a, b, c, d, x, w, m0, h0, m1, h1, between, bias1)                                                  \
+  MVE_LOAD(c, x)                                                                                                               \
+  MVE_ADD16(a, a, b)                                                                                                           \
+  MVE_LOAD(d, w)                                                                                                               \
+  MVE_WIDEN("b", b, a) MVE_MUL(other, c, c, d) MVE_WIDEN("t", a, a) MVE_TABLE("q7", m0) MVE_ADD32(s0, b) MVE_SCALE(s0, "q7")   \
+      MVE_ADD32(s1, a) MVE_TABLE(b, m1) MVE_SCALE(s1, b) MVE_SHIFTS(d, h0) MVE_SHIFT(s0, d) MVE_SHIFTS(a, h1) MVE_SHIFT(s1, a) \
+          between MVE_NARROW32("b", s0, s0) MVE_NARROW32("t", s0, s1) MVE_TABLE(s1, bias1) MVE_ADD_ZERO(s0)
 
 #define X(row, column) "[%[x" #row "], #" column "]"
 #define W(tap) "[%[w], #" #tap "*16-64]"
@@ -35,8 +36,8 @@ namespace {
 #define EVEN_3X3(c1, c2)                             \
   TAPS_3X3(MVE_EVEN, c1, c2, "q3", "q4", "q5", "q6") \
   TURN("t", "q0", "q1", "q3", "q4", "q5", "q6", X(0, "0"), W(0), "80", "64", "96", "68", MVE_TABLE("q2", "32"), "48")
-#define ODD_3X3(c1, c2)                                                                                               \
-  TAPS_3X3(MVE_ODD, c1, c2, "q5", "q6", "q3", "q4")                                                                   \
+#define ODD_3X3(c1, c2)                                                                                             \
+  TAPS_3X3(MVE_ODD, c1, c2, "q5", "q6", "q3", "q4")                                                                 \
   "add %[x0], %[x_step]\n" TURN("b", "q2", "q1", "q5", "q6", "q3", "q4", X(0, "0"), W(0), "112", "72", "128", "76", \
                                 "add %[x1], %[x_step]\n add %[x2], %[x_step]\n", "16")
 

@@ -20,12 +20,12 @@ namespace {
 // Ends a half: widens the last pair, in c and b, then makes s0 and s1 into eight int16, zero point added, in s0. Meanwhile the
 // first pair of the other half goes to nc and nb. `back`: the way to its taps; m, h: table offsets of multipliers and shifts;
 // `between` fills a gap; the other half's s1 gets its bias.
-#define TURN(other, s0, s1, c, b, nc, nb, back, m0, h0, m1, h1, between, bias1)                                          \
-  "sub %[x], %[" back "]\n" MVE_ADD16(c, c, b) "sub %[w], %[bytes]\n" MVE_LOAD(nc, NEXT_X) MVE_WIDEN("b", b, c)          \
-      MVE_LOAD(nb, NEXT_W) MVE_WIDEN("t", c, c) MVE_MUL(other, nc, nc, nb) MVE_TABLE("q7", m0) MVE_ADD32(s0, b)          \
+#define TURN(other, s0, s1, c, b, nc, nb, back, m0, h0, m1, h1, between, bias1)                                           \
+  "sub %[x], %[" back "]\n" MVE_ADD16(c, c, b) "sub %[w], %[bytes]\n" MVE_LOAD(nc, NEXT_X) MVE_WIDEN("b", b, c)           \
+      MVE_LOAD(nb, NEXT_W) MVE_WIDEN("t", c, c) MVE_MUL(other, nc, nc, nb) MVE_TABLE("q7", m0) MVE_ADD32(s0, b)           \
           MVE_SCALE(s0, "q7") MVE_TABLE(b, m1) MVE_ADD32(s1, c) MVE_SCALE(s1, b) MVE_SHIFTS("q7", h0) MVE_SHIFT(s0, "q7") \
               MVE_SHIFTS(c, h1) MVE_SHIFT(s1, c) MVE_LOAD(nb, NEXT_X) MVE_NARROW32("b", s0, s0) MVE_LOAD("q7", NEXT_W)    \
-                  MVE_NARROW32("t", s0, s1) MVE_MUL(other, nb, nb, "q7") MVE_TABLE(s1, bias1) between                    \
+                  MVE_NARROW32("t", s0, s1) MVE_MUL(other, nb, nb, "q7") MVE_TABLE(s1, bias1) between                     \
                   MVE_ADD_ZERO(s0)
 
 // `back` leads from the end of an output's taps to the beginning of the next one's, whose first pair is read even after the last.

@@ -143,7 +143,7 @@ class PixelWalk {
   const ConvParams& p;
   WindowRows inside;
   int32_t gi, row;
-  const int8_t* image;                             // at the group's first channel
+  const int8_t* image;  // at the group's first channel
   uint32_t* patch;
   int32_t iy, ix, last_y, last_x, oy = 0, ox = 0;  // last: of a window's first tap whose window is inside and dense
   bool dense;                                      // a window's rows are runs of bytes

@@ -159,7 +159,8 @@ void mve_pixels_16(const MveLayer& l, const int8_t* x, int32_t step, int32_t cou
 
 void mve_pixels_64(const MveLayer& l, const int8_t* x, int32_t step, int32_t count, int8_t* out) {
   const int32_t quads = (l.out_c + 3) >> 2, rest = l.out_c - 4 * (quads - 1);
-  const Pixels f = {l.weights, l.tables, quads - 1, rest, int32_t(l.taps) - 16 * (int32_t(l.vectors) - 1), step, l.o_step - 4 * (quads - 1)};
+  const Pixels f = {
+      l.weights, l.tables, quads - 1, rest, int32_t(l.taps) - 16 * (int32_t(l.vectors) - 1), step, l.o_step - 4 * (quads - 1)};
   if (l.vectors == 2)
     few_taps<2>(f, l.out_zero, x, count, out);
   else if (l.vectors == 3)

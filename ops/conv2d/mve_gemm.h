@@ -16,8 +16,8 @@ struct MveLayer {
 
 inline constexpr int32_t kQuadTable = 9;  // words: bias[4], mult[4], then the shifts, four bytes
 
-// `count` pixels, `step` bytes apart, each a run of taps; their outputs are o_step apart, from `out` on. Three functions, for up to 16
-// taps, up to 64, and more; each is linked only where a row needs it. Up to 64 taps, no byte is read beyond a pixel's taps, and
+// `count` pixels, `step` bytes apart, each a run of taps; their outputs are o_step apart, from `out` on. Three functions, for up to
+// 16 taps, up to 64, and more; each is linked only where a row needs it. Up to 64 taps, no byte is read beyond a pixel's taps, and
 // above 16 a pixel is read as a whole before its outputs are written; the last reads whole vectors, and each pixel once for every
 // four output channels.
 using PixelsFn = void(const MveLayer& layer, const int8_t* x, int32_t step, int32_t count, int8_t* out);

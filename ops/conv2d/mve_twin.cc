@@ -63,8 +63,8 @@ int8_t lanes_output(const KernelArgs* a, const ConvParams& p, const int8_t* x, i
 
 }  // namespace
 
-#define QUADS_TWIN(name, check, from, to)                                          \
-  extern "C" void name(const KernelArgs* a) { for_outputs(a, output_of<false>); }  \
+#define QUADS_TWIN(name, check, from, to)                                         \
+  extern "C" void name(const KernelArgs* a) { for_outputs(a, output_of<false>); } \
   extern "C" bool name##_check(const CheckArgs* a) { return check(a, from, to); }
 QUADS_TWIN(conv2d_s8_mve_point16, conv_point_check, 1, 16)
 QUADS_TWIN(conv2d_s8_mve_point64, conv_point_check, 17, 64)

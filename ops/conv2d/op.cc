@@ -32,9 +32,9 @@ struct Choice {
   ConvOverlap (*overlap)(const ConvParams&);
 };
 constexpr Choice kChoices[] = {
-#define KERNEL(tier, fn, usable, scratch, packing, overlap)                                           \
-  {[]([[maybe_unused]] const ConvParams& p) -> bool { return usable; },                              \
-   []([[maybe_unused]] const ConvParams& p) -> uint32_t { return uint32_t(scratch); }, &packing,     \
+#define KERNEL(tier, fn, usable, scratch, packing, overlap)                                      \
+  {[]([[maybe_unused]] const ConvParams& p) -> bool { return usable; },                          \
+   []([[maybe_unused]] const ConvParams& p) -> uint32_t { return uint32_t(scratch); }, &packing, \
    []([[maybe_unused]] const ConvParams& p) -> ConvOverlap { return overlap; }},
 #include "ops/conv2d/kernels.def"
 #undef KERNEL
@@ -45,18 +45,21 @@ constexpr Choice kChoices[] = {
 std::vector<int64_t> pair(Legalizer& l, std::string_view key, int64_t missing, int spatial) {
   std::vector<int64_t> v = l.n.ints(key, {missing});
   if (int(v.size()) == 1) v.resize(size_t(spatial), v[0]);
-  if (int(v.size()) != spatial) l.fail(std::string(key) + " has " + std::to_string(v.size()) + " entries for " + std::to_string(spatial) + " dimensions");
+  if (int(v.size()) != spatial)
+    l.fail(std::string(key) + " has " + std::to_string(v.size()) + " entries for " + std::to_string(spatial) + " dimensions");
   if (spatial == 1) v.insert(v.begin(), key == "padding" ? 0 : 1);
   return v;
 }
 
 void legalize_conv(Legalizer& l) {
   ValueId x = l.tensor("input"), w = l.tensor("weight"), bias = l.optional_tensor("bias");
-  if (l.n.flag("transposed")) l.fail("transposed convolution is not supported", "use nn.Upsample(mode='nearest') and a convolution");
+  if (l.n.flag("transposed"))
+    l.fail("transposed convolution is not supported", "use nn.Upsample(mode='nearest') and a convolution");
   const Tensor& weight = l.constant(w, "weight");
   if (bias != kNone) l.constant(bias, "bias");
   const int rank = int(l.shape(w).size()), spatial = rank - 2;
-  if (rank != 3 && rank != 4) l.fail("convolution over " + std::to_string(spatial) + " dimensions is not supported", "use Conv1d or Conv2d");
+  if (rank != 3 && rank != 4)
+    l.fail("convolution over " + std::to_string(spatial) + " dimensions is not supported", "use Conv1d or Conv2d");
   if (int(l.shape(x).size()) != rank)
     l.fail("input of shape " + to_text(l.shape(x)) + " has no batch dimension", "export with an input of shape (1, C, ...)");
   std::vector<int64_t> stride = pair(l, "stride", 1, spatial), dilation = pair(l, "dilation", 1, spatial), pad;
@@ -78,14 +81,15 @@ void legalize_conv(Legalizer& l) {
     w = l.g.add_constant(l.g[w].name, flat);
     l.g[w].quant = quant;
   }
-  std::map<std::string, Attr> attrs = {{"stride", stride}, {"dilation", dilation}, {"pad", pad}, {"groups", l.n.integer("groups", 1)}};
+  std::map<std::string, Attr> attrs = {
+      {"stride", stride}, {"dilation", dilation}, {"pad", pad}, {"groups", l.n.integer("groups", 1)}};
   l.result(l.emit("conv2d", {x, w, bias}, attrs));
 }
 
 constexpr Claim kClaims[] = {
-    {"aten.conv2d.default", legalize_conv},      {"aten.conv2d.padding", legalize_conv}, {"aten.conv1d.default", legalize_conv},
-    {"aten.conv1d.padding", legalize_conv},      {"aten.convolution.default", legalize_conv},
-    {"aten._convolution.default", legalize_conv},
+    {"aten.conv2d.default", legalize_conv},      {"aten.conv2d.padding", legalize_conv},
+    {"aten.conv1d.default", legalize_conv},      {"aten.conv1d.padding", legalize_conv},
+    {"aten.convolution.default", legalize_conv}, {"aten._convolution.default", legalize_conv},
 };
 
 // ---- shape and float --------------------------------------------------------------------------------------------------------
@@ -109,7 +113,9 @@ Geometry geometry(const Graph& g, const Node& n) {
   if (q.sh < 1 || q.sw < 1 || q.dh < 1 || q.dw < 1 || q.groups < 1 || std::min({q.pt, q.pl, q.pb, q.pr}) < 0)
     fail(g, n, "stride, dilation and groups must be at least 1, padding not negative");
   if (q.c % q.groups || q.o % q.groups || k[1] != q.c / q.groups)
-    fail(g, n, "weight of shape " + to_text(k) + " does not fit an input of " + std::to_string(q.c) + " channels in " + std::to_string(q.groups) + " groups");
+    fail(g, n,
+         "weight of shape " + to_text(k) + " does not fit an input of " + std::to_string(q.c) + " channels in " +
+             std::to_string(q.groups) + " groups");
   q.oh = (q.h + q.pt + q.pb - q.dh * (q.kh - 1) - 1) / q.sh + 1;
   q.ow = (q.w + q.pl + q.pr - q.dw * (q.kw - 1) - 1) / q.sw + 1;
   if (q.h + q.pt + q.pb < q.dh * (q.kh - 1) + 1 || q.w + q.pl + q.pr < q.dw * (q.kw - 1) + 1)
@@ -237,8 +243,8 @@ Lowered lower(const LowerArgs& a) {
   ConvParams p = params_of(a.g, a.n);
   WeightTables t = weight_tables(a.g, a.n, conv_taps(p));
   p.in_zero = int8_t(t.in_zero), p.out_zero = int8_t(t.out_zero), p.lo = int8_t(t.lo), p.hi = int8_t(t.hi);
-  p.flags = (t.shifts_positive ? kConvShiftsPositive : 0u) | (t.acc30 ? kConvAcc30 : 0u) |
-            (p.out_zero == p.lo ? kConvOutZeroIsLo : 0u);
+  p.flags =
+      (t.shifts_positive ? kConvShiftsPositive : 0u) | (t.acc30 ? kConvAcc30 : 0u) | (p.out_zero == p.lo ? kConvOutZeroIsLo : 0u);
   // (out, in, kh, kw) -> (out, kh, kw, in)
   const int32_t gi = conv_group_in(p), area = p.k_h * p.k_w;
   std::vector<int8_t> ohwi(t.weights.size());

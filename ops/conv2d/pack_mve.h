@@ -26,7 +26,9 @@ constexpr bool conv_is_unpadded_1x1(const ConvParams& p) {
          (p.out_w - 1) * p.stride_w < p.in_w;
 }
 // The 1x1 row reads pixels where they lie: more than 64 taps in whole vectors only.
-constexpr bool conv_mve_point_takes(const ConvParams& p) { return !(p.flags & kConvForSize) && conv_is_unpadded_1x1(p) && (p.in_c <= 64 || p.in_c % 16 == 0); }
+constexpr bool conv_mve_point_takes(const ConvParams& p) {
+  return !(p.flags & kConvForSize) && conv_is_unpadded_1x1(p) && (p.in_c <= 64 || p.in_c % 16 == 0);
+}
 // The input of an output row is brought to scratch, padding included, in one of two ways. A band holds it column by column, so that
 // an output's taps lie in one run, ordered (column, row, channel). Otherwise it is staged row by row, and each output's taps are
 // copied from there to a patch, ordered (row, column, channel). The cheaper way is taken.

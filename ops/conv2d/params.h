@@ -43,10 +43,10 @@ constexpr bool conv_is_pointwise(const ConvParams& p) {
 
 // The unpacked form every packing starts from.
 struct ConvSource {
-  const int8_t* weights;   // (out_c, k_h, k_w, in_c / groups)
-  const int32_t* bias;     // [out_c], already holds -in_zero * sum of the channel's weights
-  const int32_t* mult;     // [out_c], see fixed.h
-  const int32_t* shift;    // [out_c]
+  const int8_t* weights;  // (out_c, k_h, k_w, in_c / groups)
+  const int32_t* bias;    // [out_c], already holds -in_zero * sum of the channel's weights
+  const int32_t* mult;    // [out_c], see fixed.h
+  const int32_t* shift;   // [out_c]
 };
 
 // kConvTap127 and kConvOneMin, where they hold.

@@ -1,11 +1,11 @@
 // Every conv2d row against the reference, on the host and on the core.
-#include "ops/conv2d/reference.h"
 #include "ops/conv2d/overlap.h"
+#include "ops/conv2d/reference.h"
 #include "test/kernel_test.h"
 
 namespace corten {
 #define KERNEL(tier, fn, ...)            \
-  extern "C" void fn(const KernelArgs*);           \
+  extern "C" void fn(const KernelArgs*); \
   extern "C" bool fn##_check(const CheckArgs*);
 #include "ops/conv2d/kernels.def"
 #undef KERNEL
@@ -45,16 +45,18 @@ static ConvParams params_of(const Case& c) {
 static void fill_source(ConvParams& p, const Case& c) {
   const int32_t taps = conv_taps(p);
   fill(g_weights, p.out_c * taps, c.weight_min < -128 ? -127 : c.weight_min, 127);
-  for (int32_t o = 0; c.weight_min < -128 && o < p.out_c; o++) g_weights[o * taps + o % taps] = -128, g_weights[o * taps + (o + 1) % taps] = -127;
+  for (int32_t o = 0; c.weight_min < -128 && o < p.out_c; o++)
+    g_weights[o * taps + o % taps] = -128, g_weights[o * taps + (o + 1) % taps] = -127;
   int64_t most = 0;
   bool positive = true;
   for (int32_t o = 0; o < p.out_c; o++) {
     int32_t sum = 0, magnitude = 0;
-    for (int32_t k = 0; k < taps; k++) sum += g_weights[o * taps + k], magnitude += g_weights[o * taps + k] < 0 ? -g_weights[o * taps + k] : g_weights[o * taps + k];
+    for (int32_t k = 0; k < taps; k++)
+      sum += g_weights[o * taps + k], magnitude += g_weights[o * taps + k] < 0 ? -g_weights[o * taps + k] : g_weights[o * taps + k];
     g_bias[o] = random_in(-3000, 3000) - p.in_zero * sum;
     g_mult[o] = random_in(1 << 30, 0x7fffffff), g_shift[o] = c.shift + o % 3;
     if (o % 11 == 10) g_mult[o] = o % 2, g_shift[o] = 31;  // a dead channel
-    if (o % 13 == 6) {  // a channel without weights: its output is a constant
+    if (o % 13 == 6) {                                     // a channel without weights: its output is a constant
       memset(g_weights + o * taps, 0, size_t(taps));
       magnitude = 0, g_bias[o] = random_in(-(1 << 29), 1 << 29), g_shift[o] = 23 + o % 3;
     }
@@ -62,14 +64,15 @@ static void fill_source(ConvParams& p, const Case& c) {
     const int64_t reach = int64_t(magnitude) * 128 + (g_bias[o] < 0 ? -int64_t(g_bias[o]) : g_bias[o]);
     most = reach > most ? reach : most;
   }
-  p.flags = (positive ? kConvShiftsPositive : 0) | (most < (1 << 30) ? kConvAcc30 : 0) |
-            (p.out_zero == p.lo ? kConvOutZeroIsLo : 0);
-  p.flags |= conv_tap_facts(p, g_weights) | conv_dsp_facts(p, {g_weights, g_bias, g_mult, g_shift}) | conv_scalar_facts(p, {g_weights, g_bias, g_mult, g_shift});
+  p.flags =
+      (positive ? kConvShiftsPositive : 0) | (most < (1 << 30) ? kConvAcc30 : 0) | (p.out_zero == p.lo ? kConvOutZeroIsLo : 0);
+  p.flags |= conv_tap_facts(p, g_weights) | conv_dsp_facts(p, {g_weights, g_bias, g_mult, g_shift}) |
+             conv_scalar_facts(p, {g_weights, g_bias, g_mult, g_shift});
 }
 
 // One run of a row: apart, or with the output as near to the input as it may be (over: both in one buffer).
-static void run_row(const char* name, KernelFn run, CheckFn check, ConvParams p, int32_t scratch, const ConvPacking& packing, long row,
-                    const ConvOverlap* over) {
+static void run_row(const char* name, KernelFn run, CheckFn check, ConvParams p, int32_t scratch, const ConvPacking& packing,
+                    long row, const ConvOverlap* over) {
   const ConvSource source = {g_weights, g_bias, g_mult, g_shift};
   const int32_t in = p.n * p.in_h * p.in_w * p.in_c, out = p.n * p.out_h * p.out_w * p.out_c;
   p.weights = 64, p.weights_bytes = packing.weights_bytes(p);
@@ -104,7 +107,9 @@ int main() {
     const long row = &c - kCases;
     ConvParams p = params_of(c);
     const int32_t in = p.n * p.in_h * p.in_w * p.in_c, out = p.n * p.out_h * p.out_w * p.out_c;
-    if (!expect(in <= kBytes && out <= kBytes && p.out_c <= kChannels && p.out_c * conv_taps(p) <= kWeightBytes, "conv2d", row, "case too large")) continue;
+    if (!expect(in <= kBytes && out <= kBytes && p.out_c <= kChannels && p.out_c * conv_taps(p) <= kWeightBytes, "conv2d", row,
+                "case too large"))
+      continue;
     fill_source(p, c);
     fill(g_in.s8(), in, row % 3 == 2 ? -20 : -128, 127);
     for (int32_t i = 0; c.weight_min < -128 && i < in; i++) g_in.s8()[i] = g_in.s8()[i] < 64 ? -128 : 127;  // the largest products
@@ -112,11 +117,11 @@ int main() {
     const uint32_t goals[] = {0, kConvForSize};
     for (const uint32_t goal : goals) {
       p.flags = (p.flags & ~kConvForSize) | goal;
-#define KERNEL(tier, fn, usable, scratch, packing, overlap)                                       \
-  if (Tier::tier <= kTier && (usable)) {                                                         \
-    const ConvOverlap how = overlap;                                                             \
-    run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row, nullptr);                    \
-    if (!how.none) run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row, &how);        \
+#define KERNEL(tier, fn, usable, scratch, packing, overlap)                               \
+  if (Tier::tier <= kTier && (usable)) {                                                  \
+    const ConvOverlap how = overlap;                                                      \
+    run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row, nullptr);             \
+    if (!how.none) run_row(#fn, fn, fn##_check, p, int32_t(scratch), packing, row, &how); \
   }
 #include "ops/conv2d/kernels.def"
 #undef KERNEL

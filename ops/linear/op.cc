@@ -27,8 +27,8 @@ struct Choice {
   const LinearPacking* packing;
 };
 constexpr Choice kChoices[] = {
-#define KERNEL(tier, fn, usable, scratch, packing)                                            \
-  {[]([[maybe_unused]] const LinearParams& p) -> bool { return usable; },                     \
+#define KERNEL(tier, fn, usable, scratch, packing)                        \
+  {[]([[maybe_unused]] const LinearParams& p) -> bool { return usable; }, \
    []([[maybe_unused]] const LinearParams& p) -> uint32_t { return uint32_t(scratch); }, &packing},
 #include "ops/linear/kernels.def"
 #undef KERNEL
@@ -57,7 +57,8 @@ ValueId transposed_weight(Legalizer& l, ValueId m) {
 void legalize_addmm(Legalizer& l) {
   if (l.n.real("beta", 1) != 1 || l.n.real("alpha", 1) != 1) l.fail("addmm with alpha or beta is not supported", "use nn.Linear");
   const ValueId bias = l.tensor("self"), x = l.tensor("mat1"), w = transposed_weight(l, l.tensor("mat2"));
-  if (elements(l.shape(bias)) != l.shape(w)[0]) l.fail("a bias of shape " + to_text(l.shape(bias)) + " is not one value per output", "use nn.Linear");
+  if (elements(l.shape(bias)) != l.shape(w)[0])
+    l.fail("a bias of shape " + to_text(l.shape(bias)) + " is not one value per output", "use nn.Linear");
   l.constant(bias, "bias");
   l.result(l.emit("linear", {x, w, bias}));
 }
@@ -142,10 +143,14 @@ Lowered lower(const LowerArgs& a) {
   p.in = uint32_t(w[1]), p.out = uint32_t(w[0]), p.rows = uint32_t(elements(x) / w[1]);
   const WeightTables t = weight_tables(a.g, a.n, w[1]);
   p.in_zero = int8_t(t.in_zero), p.out_zero = int8_t(t.out_zero), p.lo = int8_t(t.lo), p.hi = int8_t(t.hi);
-  p.flags = (t.shifts_positive ? kLinearShiftsPositive : 0u) | (t.acc30 ? kLinearAcc30 : 0u) | (t.per_tensor ? kLinearPerTensor : 0u);
+  p.flags =
+      (t.shifts_positive ? kLinearShiftsPositive : 0u) | (t.acc30 ? kLinearAcc30 : 0u) | (t.per_tensor ? kLinearPerTensor : 0u);
   const LinearSource source = {t.weights.data(), t.bias.data(), t.mult.data(), t.shift.data()};
   p.flags |= linear_dsp_facts(p, source);
-  p.flags |= a.goal == Goal::speed ? kLinearForSpeed : a.goal == Goal::ram ? kLinearForRam : a.goal == Goal::size ? kLinearForSize : 0u;
+  p.flags |= a.goal == Goal::speed  ? kLinearForSpeed
+             : a.goal == Goal::ram  ? kLinearForRam
+             : a.goal == Goal::size ? kLinearForSize
+                                    : 0u;
   for (size_t i = 0; i < std::size(kRows); i++) {
     const Choice& choice = kChoices[i];
     if (kRows[i].tier > a.tier || !choice.usable(p)) continue;

@@ -25,8 +25,8 @@ inline void linear_plain_pack(const LinearParams& p, const LinearSource& s, uint
 inline constexpr LinearPacking linear_plain = {linear_plain_weights, linear_plain_tables, linear_plain_pack};
 
 // Does a linear with these params stay in bounds? Common to all rows; a row adds its packing and scratch.
-inline bool linear_check(const CheckArgs* a, uint32_t weights_bytes(const LinearParams&), uint32_t tables_bytes(const LinearParams&),
-                         uint32_t scratch_bytes) {
+inline bool linear_check(const CheckArgs* a, uint32_t weights_bytes(const LinearParams&),
+                         uint32_t tables_bytes(const LinearParams&), uint32_t scratch_bytes) {
   if (a->params_bytes != sizeof(LinearParams) || a->operands != 2) return false;
   const LinearParams& p = *static_cast<const LinearParams*>(a->params);
   if (!p.rows || !p.in || !p.out || p.lo > p.hi || p.in > 0xffffff || p.out > 0xffffff) return false;

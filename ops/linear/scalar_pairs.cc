@@ -17,18 +17,18 @@ struct FourSums {
 // Weights w[2 * in], inputs x[in]; 4 | in.
 #if defined(CORTEN_THUMB1)
 // In assembly because the compiler does not use r8-r12 as accumulators, and spills instead.
-#define CORTEN_TWO_INPUTS                                                                            \
-  "ldmia r1!, {r4, r7}\n ldmia r0!, {r2, r3}\n muls r2, r4\n muls r3, r4\n"                          \
-  "ldmia r0!, {r5, r6}\n muls r5, r7\n muls r6, r7\n add r2, r12\n add r3, r12\n"                    \
-  "adds r2, r2, r5\n adds r3, r3, r6\n"                                                              \
+#define CORTEN_TWO_INPUTS                                                         \
+  "ldmia r1!, {r4, r7}\n ldmia r0!, {r2, r3}\n muls r2, r4\n muls r3, r4\n"       \
+  "ldmia r0!, {r5, r6}\n muls r5, r7\n muls r6, r7\n add r2, r12\n add r3, r12\n" \
+  "adds r2, r2, r5\n adds r3, r3, r6\n"                                           \
   "add r8, r2\n asrs r2, r2, #16\n add r9, r2\n add r10, r3\n asrs r3, r3, #16\n add r11, r3\n"
 #define CORTEN_CLOBBERS "r3", "r4", "r5", "r6", "r7", "cc", "memory"
 #elif defined(CORTEN_THUMB2)
 // In assembly because the compiler scatters the loads, which take one cycle each where they stand together.
-#define CORTEN_TWO_INPUTS                                                                            \
-  "ldr r4, [r1], #8\n ldr r7, [r1, #-4]\n ldr r2, [r0], #16\n ldr r3, [r0, #-12]\n"                  \
-  "ldr r5, [r0, #-8]\n ldr r6, [r0, #-4]\n"                                                          \
-  "mla r2, r2, r4, r12\n mla r3, r3, r4, r12\n mla r2, r5, r7, r2\n mla r3, r6, r7, r3\n"            \
+#define CORTEN_TWO_INPUTS                                                                 \
+  "ldr r4, [r1], #8\n ldr r7, [r1, #-4]\n ldr r2, [r0], #16\n ldr r3, [r0, #-12]\n"       \
+  "ldr r5, [r0, #-8]\n ldr r6, [r0, #-4]\n"                                               \
+  "mla r2, r2, r4, r12\n mla r3, r3, r4, r12\n mla r2, r5, r7, r2\n mla r3, r6, r7, r3\n" \
   "add r8, r8, r2\n add r9, r9, r2, asr #16\n add r10, r10, r3\n add r11, r11, r3, asr #16\n"
 #define CORTEN_CLOBBERS "r3", "r4", "r5", "r6", "r7", "cc", "memory"
 #endif

@@ -1,6 +1,6 @@
 // Every linear row against the reference, on the host and on the core.
-#include "ops/linear/reference.h"
 #include "ops/linear/packings.h"
+#include "ops/linear/reference.h"
 #include "test/kernel_test.h"
 
 namespace corten {
@@ -23,14 +23,14 @@ static constexpr Case kCases[] = {
 #if defined(CORTEN_BENCH)
 #include "ops/linear/bench.inc"
 #else
-    {1, 1, 1, 0, 0, -128, 127, 6, false, -127},     {1, 4, 3, 5, -3, -128, 127, 7, false, -127},
-    {2, 7, 5, -128, 127, -128, 127, 7, false, -128}, {3, 16, 2, 1, 1, 1, 127, 8, false, -127},
-    {1, 36, 4, 0, 0, -128, 127, 9, true, -127},     {2, 33, 3, 9, 8, -8, 100, 9, false, -127},
-    {1, 64, 12, -128, 13, -128, 127, 10, false, -127}, {1, 640, 16, 7, -128, -128, 127, 11, false, -127},
+    {1, 1, 1, 0, 0, -128, 127, 6, false, -127},         {1, 4, 3, 5, -3, -128, 127, 7, false, -127},
+    {2, 7, 5, -128, 127, -128, 127, 7, false, -128},    {3, 16, 2, 1, 1, 1, 127, 8, false, -127},
+    {1, 36, 4, 0, 0, -128, 127, 9, true, -127},         {2, 33, 3, 9, 8, -8, 100, 9, false, -127},
+    {1, 64, 12, -128, 13, -128, 127, 10, false, -127},  {1, 640, 16, 7, -128, -128, 127, 11, false, -127},
     {1, 128, 8, -128, -128, -128, 127, 10, true, -127}, {1, 8, 128, -128, -128, -128, 127, 8, false, -127},
-    {5, 24, 9, 3, 4, -128, 127, 9, false, -127},    {1, 250, 37, 3, 4, -128, 127, 10, false, -127},
-    {1, 13, 6, 3, 4, -128, 127, -3, false, -127},   {1, 48, 7, 3, 4, -128, 127, 0, true, -127},
-    {4, 32, 32, 3, 4, -128, 127, 9, false, -128},   {1, 2, 300, 3, 4, -128, 127, 6, false, -127},
+    {5, 24, 9, 3, 4, -128, 127, 9, false, -127},        {1, 250, 37, 3, 4, -128, 127, 10, false, -127},
+    {1, 13, 6, 3, 4, -128, 127, -3, false, -127},       {1, 48, 7, 3, 4, -128, 127, 0, true, -127},
+    {4, 32, 32, 3, 4, -128, 127, 9, false, -128},       {1, 2, 300, 3, 4, -128, 127, 6, false, -127},
 #endif
 };
 
@@ -62,7 +62,8 @@ static void fill_source(LinearParams& p, const Case& c) {
   p.flags |= linear_dsp_facts(p, {g_weights, g_bias, g_mult, g_shift});
 }
 
-static void run_row(const char* name, KernelFn run, CheckFn check, LinearParams p, int32_t scratch, const LinearPacking& packing, long row) {
+static void run_row(const char* name, KernelFn run, CheckFn check, LinearParams p, int32_t scratch, const LinearPacking& packing,
+                    long row) {
   const LinearSource source = {g_weights, g_bias, g_mult, g_shift};
   const uint32_t in = p.rows * p.in, out = p.rows * p.out;
   p.weights = 64, p.weights_bytes = packing.weights_bytes(p);

@@ -239,7 +239,9 @@ Lowered lower(const LowerArgs& a) {
 ChannelRole channel_role(const Graph&, const Node&) { return ChannelRole::each_alone; }
 void keep_outputs(Graph&, Node&, const std::vector<int>&) {}  // the shape says all
 
-ChannelBounds max_bounds(const Graph&, const Node& n, std::span<const ChannelBounds* const> in) { return in[0] && !has_clamp(n) ? *in[0] : ChannelBounds{}; }
+ChannelBounds max_bounds(const Graph&, const Node& n, std::span<const ChannelBounds* const> in) {
+  return in[0] && !has_clamp(n) ? *in[0] : ChannelBounds{};
+}
 
 // The mean of a constant, where every window is whole: the kernels' own sum and rounding.
 ChannelBounds average_bounds(const Graph& g, const Node& n, std::span<const ChannelBounds* const> in) {

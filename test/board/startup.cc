@@ -32,7 +32,8 @@ extern "C" void reset_handler() {
   system_register(0xE000ED14) |= 1u << 3;  // CCR.UNALIGN_TRP: the emulated M3 forgives what an M0+ faults on
 #endif
 #if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
-  system_register(0xE000ED88) |= 0xFu << 20;  // CPACR: coprocessors 10 and 11 hold the FPU and MVE; first, as loops below may use it
+  system_register(0xE000ED88) |=
+      0xFu << 20;  // CPACR: coprocessors 10 and 11 hold the FPU and MVE; first, as loops below may use it
   asm volatile("dsb\n isb");
 #endif
 #if defined(__ARM_FEATURE_MVE)
@@ -45,9 +46,19 @@ extern "C" void reset_handler() {
   semihosting_exit(main());
 }
 
-__attribute__((section(".vectors"), used)) static const void* const g_vectors[16] = {
-    &__stack_top, reinterpret_cast<const void*>(reset_handler), reinterpret_cast<const void*>(fault_handler),
-    reinterpret_cast<const void*>(fault_handler), reinterpret_cast<const void*>(fault_handler),
-    reinterpret_cast<const void*>(fault_handler), reinterpret_cast<const void*>(fault_handler), nullptr, nullptr, nullptr, nullptr,
-    reinterpret_cast<const void*>(fault_handler), reinterpret_cast<const void*>(fault_handler), nullptr,
-    reinterpret_cast<const void*>(fault_handler), reinterpret_cast<const void*>(fault_handler)};
+__attribute__((section(".vectors"), used)) static const void* const g_vectors[16] = {&__stack_top,
+                                                                                     reinterpret_cast<const void*>(reset_handler),
+                                                                                     reinterpret_cast<const void*>(fault_handler),
+                                                                                     reinterpret_cast<const void*>(fault_handler),
+                                                                                     reinterpret_cast<const void*>(fault_handler),
+                                                                                     reinterpret_cast<const void*>(fault_handler),
+                                                                                     reinterpret_cast<const void*>(fault_handler),
+                                                                                     nullptr,
+                                                                                     nullptr,
+                                                                                     nullptr,
+                                                                                     nullptr,
+                                                                                     reinterpret_cast<const void*>(fault_handler),
+                                                                                     reinterpret_cast<const void*>(fault_handler),
+                                                                                     nullptr,
+                                                                                     reinterpret_cast<const void*>(fault_handler),
+                                                                                     reinterpret_cast<const void*>(fault_handler)};
