@@ -4,6 +4,7 @@
 namespace corten {
 namespace {
 
+// clang-format off (it moves the backslashes at every run)
 // A pair of taps into the sums s0 and s1 of a half of the lanes: loaded and multiplied while the pair before is widened. The pair
 // before is in a and b, the new one goes to c and d. After the first tap, which is alone, there is nothing to add.
 #define PAIR(half, s0, s1, a, b, c, d, x0, w0, x1, w1) \
@@ -17,13 +18,17 @@ namespace {
 
 // Ends a half: widens the last pair, then makes s0 and s1 into eight int16, zero point added, in s0. Meanwhile the first tap of the
 // other half goes to c. m, h: table offsets of multipliers and shifts; `between` fills a gap; the other half's s1 gets its bias.
-#define TURN(other, s0, s1, a, b, c, d, x, w, m0, h0, m1, h1, between, bias1)                                                  \
-  MVE_LOAD(c, x)                                                                                                               \
-  MVE_ADD16(a, a, b)                                                                                                           \
-  MVE_LOAD(d, w)                                                                                                               \
-  MVE_WIDEN("b", b, a) MVE_MUL(other, c, c, d) MVE_WIDEN("t", a, a) MVE_TABLE("q7", m0) MVE_ADD32(s0, b) MVE_SCALE(s0, "q7")   \
-      MVE_ADD32(s1, a) MVE_TABLE(b, m1) MVE_SCALE(s1, b) MVE_SHIFTS(d, h0) MVE_SHIFT(s0, d) MVE_SHIFTS(a, h1) MVE_SHIFT(s1, a) \
-          between MVE_NARROW32("b", s0, s0) MVE_NARROW32("t", s0, s1) MVE_TABLE(s1, bias1) MVE_ADD_ZERO(s0)
+#define TURN(other, s0, s1, a, b, c, d, x, w, m0, h0, m1, h1, between, bias1)                                                \
+  MVE_LOAD(c, x)                                                                                                             \
+  MVE_ADD16(a, a, b)                                                                                                         \
+  MVE_LOAD(d, w)                                                                                                             \
+  MVE_WIDEN("b", b, a)                                                                                                       \
+  MVE_MUL(other, c, c, d)                                                                                                    \
+  MVE_WIDEN("t", a, a)                                                                                                       \
+  MVE_TABLE("q7", m0)                                                                                                        \
+  MVE_ADD32(s0, b) MVE_SCALE(s0, "q7") MVE_ADD32(s1, a) MVE_TABLE(b, m1) MVE_SCALE(s1, b) MVE_SHIFTS(d, h0) MVE_SHIFT(s0, d) \
+      MVE_SHIFTS(a, h1) MVE_SHIFT(s1, a) between MVE_NARROW32("b", s0, s0) MVE_NARROW32("t", s0, s1) MVE_TABLE(s1, bias1)    \
+          MVE_ADD_ZERO(s0)
 
 #define X(row, column) "[%[x" #row "], #" column "]"
 #define W(tap) "[%[w], #" #tap "*16-64]"
@@ -58,6 +63,7 @@ namespace {
       : [w] "r"(b.weights + 64), [t] "l"(b.tables), [zero] "r"(b.out_zero), [x_step] "r"(s.x_step),              \
         [o_step] "r"(s.o_step), [span] "r"(&s)                                                                   \
       : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory")
+// clang-format on
 
 // The three rows that the next output row needs; row i (padding counted) takes place i % 3. Padding columns are there already.
 struct Ring {
