@@ -4,7 +4,8 @@
 namespace corten {
 namespace {
 
-// clang-format off (it moves the backslashes at every run)
+// (clang-format would move the backslashes at every run.)
+// clang-format off
 // A pair of taps into the sums s0 and s1 of a half of the lanes: loaded and multiplied while the pair before is widened. The pair
 // before is in a and b, the new one goes to c and d. After the first tap, which is alone, there is nothing to add.
 #define PAIR(half, s0, s1, a, b, c, d, x0, w0, x1, w1) \
