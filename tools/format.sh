@@ -8,10 +8,7 @@ mapfile -t files < <(git ls-files '*.h' '*.cc' '*.c')
 case ${1:-} in
   "") $format -i "${files[@]}" ;;
   --check)
-    wrong=()
-    for file in "${files[@]}"; do
-      $format --dry-run --Werror "$file" >/dev/null 2>&1 || wrong+=("$file")
-    done
+    mapfile -t wrong < <($format --dry-run --Werror "${files[@]}" 2>&1 | sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error:.*/\1/p' | sort -u)
     for file in "${wrong[@]}"; do echo "$file: not formatted"; done
     echo "format: ${#files[@]} files, ${#wrong[@]} to format (tools/format.sh does it)"
     [ ${#wrong[@]} = 0 ]
