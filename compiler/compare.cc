@@ -99,7 +99,8 @@ void one_sample(int64_t s, Evaluator& evaluator, const Graph& real, const Progra
 
 }  // namespace
 
-Comparison compare(const Graph& real, const Program& program, const Samples& samples, const nlohmann::ordered_json& report) {
+Comparison compare(const Graph& real, const Program& program, const Samples& samples, const nlohmann::ordered_json& report,
+                   const std::function<void(int64_t done, int64_t all)>& progress) {
   if (real.inputs.size() != program.inputs().size() || real.outputs.size() != program.outputs().size())
     throw Error("the image has " + std::to_string(program.inputs().size()) + " inputs and " +
                     std::to_string(program.outputs().size()) + " outputs, the program has " + std::to_string(real.inputs.size()) +
@@ -115,11 +116,16 @@ Comparison compare(const Graph& real, const Program& program, const Samples& sam
   Totals total;
   total.steps.resize(map.size()), total.outputs.resize(program.outputs().size());
   std::mutex lock;
+  int64_t done = 0;
   parallel_for(samples.count, [&](int64_t first, int64_t last) {
     Evaluator evaluator(real);
     Totals t;
     t.steps.resize(map.size()), t.outputs.resize(program.outputs().size());
-    for (int64_t s = first; s < last; s++) one_sample(s, evaluator, real, program, samples, map, t);
+    for (int64_t s = first; s < last; s++) {
+      one_sample(s, evaluator, real, program, samples, map, t);
+      const std::lock_guard<std::mutex> hold(lock);
+      if (++done; progress) progress(done, samples.count);
+    }
     const std::lock_guard<std::mutex> hold(lock);
     for (size_t i = 0; i < t.steps.size(); i++) total.steps[i].add(t.steps[i]);
     for (size_t i = 0; i < t.outputs.size(); i++) total.outputs[i].add(t.outputs[i]);

@@ -1,5 +1,6 @@
 // Float32 against int8 on the host, per step and for the outputs.
 #pragma once
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -26,8 +27,10 @@ struct Comparison {
   double top1_same = 0;                  // first output: both have the same largest element
 };
 
-// `report`: report.json of the image, which says how steps belong to the float program; null: outputs only.
-Comparison compare(const Graph& real, const Program&, const Samples&, const nlohmann::ordered_json& report);
+// `report`: report.json of the image, which says how steps belong to the float program; null: outputs only. `progress` is called on
+// any thread, one at a time; what it throws ends the comparison.
+Comparison compare(const Graph& real, const Program&, const Samples&, const nlohmann::ordered_json& report,
+                   const std::function<void(int64_t done, int64_t all)>& progress = {});
 nlohmann::ordered_json to_json(const Comparison&);
 
 }  // namespace corten

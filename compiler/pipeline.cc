@@ -60,6 +60,7 @@ void favour_ram(const Graph& g, Tier tier, const PlanOptions& options, std::vect
 
 Back lower(Graph g, const Calibration* calibration, Observer observer, const Target& target, const CompileOptions& o, bool dump) {
   const AfterPass after = dump ? o.after_pass : AfterPass{};
+  if (o.check) o.check();
   run_pass("quantize", g, after, [&](Graph& q) { quantize(q, calibration, observer); });
   run_pass("prune", g, after, prune);
   if (o.plan.float_io) run_pass("float_io", g, after, float_io);
@@ -76,12 +77,6 @@ Back lower(Graph g, const Calibration* calibration, Observer observer, const Tar
   return b;
 }
 
-bool needs_calibration(const Graph& g) {
-  for (ValueId v : g.inputs)
-    if (!g[v].quant) return true;
-  return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return !g[n.out[0]].quant; });
-}
-
 // As many samples as take a fraction of a second.
 int64_t samples_to_try(const Planned& p) {
   int64_t macs = 1;
@@ -90,12 +85,14 @@ int64_t samples_to_try(const Planned& p) {
 }
 
 // Squared error of the int8 outputs against float32, relative to their power: the mean over some samples, so that all count alike.
-double output_error(const Graph& real, const Back& b, const std::vector<std::vector<float>>& inputs, int64_t count) {
+double output_error(const Graph& real, const Back& b, const std::vector<std::vector<float>>& inputs, int64_t count,
+                    const std::function<void()>& check) {
   const Program program = Program::from_bytes(b.image);
   std::vector<double> noise(size_t(count), 0.0), power(size_t(count), 0.0);
   parallel_for(count, [&](int64_t first, int64_t last) {
     Evaluator evaluator(real);
     for (int64_t s = first; s < last; s++) {
+      if (check) check();
       std::vector<const float*> in;
       Sample sample;
       for (size_t i = 0; i < inputs.size(); i++) {
@@ -132,6 +129,12 @@ std::vector<std::pair<std::string, std::vector<std::string>>> supported_operator
   return all;
 }
 
+bool needs_calibration(const Graph& g) {
+  for (ValueId v : g.inputs)
+    if (!g[v].quant) return true;
+  return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return !g[n.out[0]].quant; });
+}
+
 Graph front(const std::string& model, const AfterPass& after) {
   Graph g = import_pt2(model);
   if (after) after("import", g);
@@ -147,8 +150,8 @@ Compiled compile(const CompileOptions& o) {
   Calibration calibration;
   Samples samples;
   if (needs_calibration(c.real)) {
-    if (!o.calibrate.empty()) {
-      samples = load_samples(o.calibrate, c.real);
+    if (o.samples || !o.calibrate.empty()) {
+      samples = o.samples ? *o.samples : load_samples(o.calibrate, c.real);
       const auto progress = [&](int64_t done) { o.progress(done, samples.count); };
       calibration = calibrate(c.real, samples.inputs, samples.count, o.progress ? progress : std::function<void(int64_t)>{});
       c.samples = samples.count;
@@ -164,7 +167,7 @@ Compiled compile(const CompileOptions& o) {
     Back b = lower(c.real, c.samples ? &calibration : nullptr, observer, target, o, false);
     double error = 0;
     if (candidates.size() > 1) {
-      error = output_error(c.real, b, samples.inputs, std::min(samples.count, samples_to_try(b.planned)));
+      error = output_error(c.real, b, samples.inputs, std::min(samples.count, samples_to_try(b.planned)), o.check);
       c.output_error.push_back({observer, error});
     }
     if (observer == candidates[0] || error < kClearly * c.output_error[0].second) best = std::move(b), c.observer = observer;

@@ -1,6 +1,7 @@
 // The compiler as one call: a .pt2 and calibration data in, a verified image with its plan and report data out.
 #pragma once
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,12 +16,15 @@ namespace corten {
 struct CompileOptions {
   std::string model;  // path of the .pt2
   std::string target = "cortex-m55";
-  std::string calibrate;             // path of the data, "" if none
-  std::optional<Observer> observer;  // unset: whichever gives the lower output error
+  std::string calibrate;                   // path of the data, "" if none
+  std::shared_ptr<const Samples> samples;  // the data itself, instead of a path
+  std::optional<Observer> observer;        // unset: whichever gives the lower output error
   Goal goal = Goal::balanced;
   PlanOptions plan;
   std::function<void(const std::string& pass, const Graph&)> after_pass;
+  // Called on any thread; what they throw ends the compilation.
   std::function<void(int64_t done, int64_t all)> progress;  // of calibration
+  std::function<void()> check;                              // in what else takes long
 };
 
 struct Compiled {
@@ -39,6 +43,8 @@ Compiled compile(const CompileOptions&);
 
 // What a program may use: per operator, the ATen names it claims.
 std::vector<std::pair<std::string, std::vector<std::string>>> supported_operators();
+
+bool needs_calibration(const Graph& real);  // some value has no scale of its own
 
 // The program up to fuse, for compare and inspect.
 Graph front(const std::string& model, const std::function<void(const std::string&, const Graph&)>& after_pass = {});

@@ -1,0 +1,261 @@
+"""A compiled program."""
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _core, _samples
+from ._command import CommandError, json_of
+from ._errors import CompileError, Diagnostic, InputTypeError
+from ._model import opened
+from ._progress import Progress, shown
+from ._results import Bench, Comparison, Summary, TensorInfo
+from ._samples import Layout, Spec
+from ._structure import Mismatch, Structure
+
+
+class Program:
+    """Runs on the host through the same kernels as on the core, byte for byte. `corten.compile` and `corten.load` make it."""
+
+    def __init__(self, core: _core.Program, report: str = "", diagnostics: list[Diagnostic] | None = None):
+        self._core = core
+        self._report = report  # report.json; "" if there is none
+        self._diagnostics = list(diagnostics or [])
+        self._specs = [Spec(io.name, tuple(io.shape)) for io in core.inputs]
+        saved = self.report().get("structure")
+        self._structure = Structure(**saved) if saved else None
+
+    # ---- what it is
+
+    @property
+    def name(self) -> str:
+        return self._core.name
+
+    @property
+    def target(self) -> str:
+        return self._core.target
+
+    @property
+    def image(self) -> bytes:
+        """What is in model.corten."""
+        return self._core.image
+
+    @property
+    def inputs(self) -> list[TensorInfo]:
+        return [_info(io) for io in self._core.inputs]
+
+    @property
+    def outputs(self) -> list[TensorInfo]:
+        return [_info(io) for io in self._core.outputs]
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """Warnings of the compilation."""
+        return list(self._diagnostics)
+
+    def summary(self) -> Summary:
+        report = self.report()
+        by_report = [_step(s) for s in report.get("steps", [])]
+        calibration = report.get("calibration", {})
+        count, observer = calibration.get("samples"), calibration.get("observer", "")
+        return Summary(
+            name=self.name,
+            target=self.target,
+            tier=self._core.tier,
+            steps=by_report or [{"node": node, "kernel": kernel} for node, kernel in self._core.steps],
+            inputs=self.inputs,
+            outputs=self.outputs,
+            image_bytes=len(self.image),
+            arena_bytes=self._core.arena_bytes,
+            lower_bound_bytes=report.get("arena", {}).get("lower_bound"),
+            calibration=f"of {count} samples, {observer}" if count else observer.removeprefix("none: "),
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<corten.Program {self.name} for {self.target}: {len(self._core.steps)} steps, "
+            f"image {len(self.image)} bytes, arena {self._core.arena_bytes} bytes>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+    def __reduce__(self) -> tuple:
+        return _restored, (self.image, self._report, self._diagnostics)
+
+    # ---- running
+
+    def __call__(self, *args: Any, raw: bool = False, **kwargs: Any) -> Any:
+        """Takes what the exported forward takes, as torch tensors or NumPy arrays, and returns what it returns, of the same kind.
+
+        Inputs and results are float32 in PyTorch's order. raw=True: results are the core's int8 (scales are in `outputs`), and int8
+        inputs are taken as they are. A batch of N runs N times through a program of batch 1.
+        """
+        values = self._arguments(args, kwargs)
+        arrays, batch = self._cut(values, raw)
+        group = Layout(self._specs).rows or 1
+        results = self._core.run(arrays, raw)
+        kind = _tensors_of if any(map(_samples.is_tensor, values)) else list
+        shapes = [_joined(tuple(io.shape), len(arrays[0]), group, batch) for io in self._core.outputs]
+        outputs = kind([np.asarray(r).reshape(shape) for r, shape in zip(results, shapes)])
+        return self._structure.restore(outputs) if self._structure else outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _arguments(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+        try:
+            return _samples.matched(self._structure, self._specs, args, kwargs)
+        except Mismatch as error:
+            raise InputTypeError(str(error), "call the program as the exported module is called") from None
+
+    def _cut(self, values: list[Any], raw: bool) -> tuple[list[np.ndarray], bool]:
+        """(samples, elements) of each input, and whether the inputs hold more than the program takes at once."""
+        layout = Layout(self._specs)
+        rows = []
+        for value, spec, io in zip(values, self._specs, self._core.inputs):
+            if raw and io.dtype == "int8" and _samples.is_int8(value):
+                array = (_samples.to_numpy(value).astype(np.float64) - io.zero_point) * io.scale
+            else:
+                array = _samples.floats(value, spec)
+            if not np.isfinite(array).all():
+                bad = "NaN" if np.isnan(array).any() else "infinity"
+                raise CompileError(f"input '{spec.name}' holds {bad}", "the program takes finite numbers")
+            rows.append(layout.cut(np.ascontiguousarray(array, np.float32), spec))
+        lengths = [len(r) for r in rows]
+        group = layout.rows or 1
+        if len(set(lengths)) > 1 or lengths[0] % group:
+            each = ", ".join(f"{s.name}: {n}" for s, n in zip(self._specs, lengths))
+            need = f"a multiple of {group}" if group > 1 else "the same of all"
+            raise CompileError(f"inputs have batches of {each}, but the program takes {need}")
+        arrays = [np.ascontiguousarray(r.reshape(len(r) // group, -1)) for r in rows]
+        exact = all(tuple(np.shape(v)) == s.shape for v, s in zip(values, self._specs))
+        return arrays, not exact
+
+    def bench(self, on: str = "qemu", input: Any = None) -> Bench:
+        """Instructions per step, stack, RAM and flash of one inference on an emulated core.
+
+        `input`: a sample as for a call (several inputs: a tuple); None: made-up values. Needs gcc-arm-none-eabi and
+        qemu-system-arm.
+        """
+        if on != "qemu":
+            raise ValueError(f"programs are benched on 'qemu', not on {on!r}")
+        with tempfile.TemporaryDirectory(prefix="corten-") as folder:
+            image = Path(folder) / "model.corten"
+            image.write_bytes(self.image)
+            args = ["bench", str(image), "--on", on, "--json"]
+            if input is not None:
+                given = input if isinstance(input, (tuple, list)) else (input,)
+                arrays, _ = self._cut(self._arguments(tuple(given), {}), raw=False)
+                files = [f"{folder}/in{i}.npy" for i in range(len(arrays))]
+                for file, array, spec in zip(files, arrays, self._specs):
+                    np.save(file, array[:1].reshape(1, *spec.shape))
+                args += ["--input", ",".join(files)]
+            return Bench(json_of(*args))
+
+    def compare(
+        self,
+        model: Any,
+        data: Any,
+        *,
+        example_inputs: Any = None,
+        transform: Callable[[Any], Any] | None = None,
+        progress: Progress = "auto",
+    ) -> Comparison:
+        """Runs `model` in float32 beside this program. `model` is what was compiled; `data` is as calibration for `corten.compile`.
+
+        Labels, where the data has them, give top-1 accuracy of both.
+        """
+        samples = _samples.collect(data, self._specs, self._structure, transform, "data")
+        labels = None if samples.labels is None else np.ascontiguousarray(samples.labels, np.int64)
+        with opened(model, example_inputs, self.name) as source, shown(progress, "comparing") as tell:
+            try:
+                return Comparison(json.loads(self._core.compare(source.path, samples.inputs, labels, self._report, tell)))
+            except CompileError as error:
+                raise error.about(source.subject, source.path)
+
+    # ---- files
+
+    def save(self, folder: str | os.PathLike) -> Path:
+        """Writes model.corten, model.h, model.cc and report.json; all or nothing."""
+        self._core.save(os.fspath(folder), self._report)
+        return Path(folder)
+
+    def report(self, path: str | os.PathLike | None = None) -> dict[str, Any]:
+        """The report (docs/report.md). With a path also writes it: as a page where that ends in .html, else as JSON."""
+        report = json.loads(self._report) if self._report else {}
+        if path is not None:
+            if not report:
+                raise CompileError("this program has no report", "load the folder that save() or `corten compile` wrote")
+            page = _core.report_html(self._report) if Path(path).suffix in (".html", ".htm") else None
+            _write(Path(path), page or self._report)
+        return report
+
+
+def _info(io: _core.Io) -> TensorInfo:
+    return TensorInfo(io.name, tuple(io.shape), io.scale, io.zero_point, io.dtype)
+
+
+def _step(s: dict[str, Any]) -> dict[str, Any]:
+    where = s.get("where", {})
+    source = f"{where['file']}:{where['line']}" if where.get("line") else ""
+    return {"node": s["node"], "op": s["op"], "kernel": s["kernel"], "MACs": s["macs"], "constants": s["constant_bytes"],
+            "live bytes": s["live_bytes"], "source": source}  # fmt: skip
+
+
+def _joined(shape: tuple[int, ...], count: int, group: int, batch: bool) -> tuple[int, ...]:
+    """Shape of an output of `count` runs: along its first axis where that is the batch, else along a new one."""
+    if count == 1 and not batch:
+        return shape
+    return (count * group, *shape[1:]) if shape and shape[0] == group else (count, *shape)
+
+
+def _tensors_of(arrays: list[np.ndarray]) -> list[Any]:
+    import torch
+
+    return [torch.from_numpy(a) for a in arrays]
+
+
+def _write(path: Path, text: str) -> None:
+    """All or nothing."""
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8") as file:
+        try:
+            file.write(text)
+            file.close()
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+
+
+def _restored(image: bytes, report: str, diagnostics: list[Diagnostic]) -> Program:
+    return Program(_core.Program.from_bytes(image), report, diagnostics)
+
+
+def load(path: str | os.PathLike) -> Program:
+    """A program from a folder that `save` or `corten compile` wrote, or from a .corten file."""
+    file = Path(path)
+    if file.is_dir():
+        file = file / "model.corten"
+    core = _core.Program.load(str(file))
+    try:
+        text = (file.parent / "report.json").read_text(encoding="utf-8")
+        return Program(core, text if _belongs(json.loads(text), core) else "")
+    except (OSError, ValueError):
+        return Program(core)
+
+
+def _belongs(report: Any, core: _core.Program) -> bool:
+    """The report beside a file may be of another one."""
+    return (
+        isinstance(report, dict)
+        and (report.get("name"), report.get("target"), report.get("image_bytes")) == (core.name, core.target, len(core.image))
+        and [(s.get("node"), s.get("kernel")) for s in report.get("steps", [])] == list(core.steps)
+    )
+
+
+__all__ = ["CommandError", "Program", "load"]
