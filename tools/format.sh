@@ -8,7 +8,13 @@ mapfile -t files < <(git ls-files '*.h' '*.cc' '*.c')
 case ${1:-} in
   "") $format -i "${files[@]}" ;;
   --check)
-    mapfile -t wrong < <($format --dry-run --Werror "${files[@]}" 2>&1 | sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error:.*/\1/p' | sort -u)
+    status=0
+    said=$($format --dry-run --Werror "${files[@]}" 2>&1) || status=$?
+    mapfile -t wrong < <(sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error:.*/\1/p' <<<"$said" | sort -u)
+    if [ $status != 0 ] && [ ${#wrong[@]} = 0 ]; then
+      echo "$said"
+      exit 1
+    fi
     for file in "${wrong[@]}"; do echo "$file: not formatted"; done
     echo "format: ${#files[@]} files, ${#wrong[@]} to format (tools/format.sh does it)"
     [ ${#wrong[@]} = 0 ]
