@@ -71,7 +71,7 @@ for step in "${steps[@]}"; do
       check lines python3 tools/check_lines.py
       check format tools/format.sh --check
       ;;
-    python) if build release; then run_pytest; check bench python3 bench/run.py networks --check; fi ;;
+    python) if build release; then check package build/venv/bin/pip install --disable-pip-version-check .; run_pytest; check bench python3 bench/run.py networks --check; fi ;;
     asan | cortex-*) if build "$step"; then run_ctest "$step"; fi ;;
     *) echo "test.sh: no step $step" >&2; exit 2 ;;
   esac
