@@ -61,7 +61,7 @@ def main():
         ("RAM", f"{ram:,} bytes (arena {bench['arena_bytes']:,}, state {bench['state_bytes']:,})"),
         ("stack", f"{bench['stack_bytes']:,} bytes"),
         ("flash", f"{flash:,} bytes (model {bench['image_bytes']:,}, code {bench['code_bytes']:,})"),
-        ("report", folder / "report.json"),
+        ("report", next(p for p in (folder / "report.html", folder / "report.json") if p.is_file())),
         ("for your firmware", f"{folder}/model.h, model.cc"),
     ]
     width = max(len(name) for name, _ in rows)
