@@ -13,5 +13,6 @@ void add_report(CLI::App&);
 void add_inspect(CLI::App&);
 void add_targets(CLI::App&);
 void add_operators(CLI::App&);
+void add_view(CLI::App&);
 
 }  // namespace corten::cli

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -17,8 +19,20 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json io_json(const IoInfo& io) {
-  return {{"name", io.name}, {"dtype", to_text(io.dtype)}, {"shape", io.shape},
-          {"perm", io.perm}, {"scale", io.scale},          {"zero_point", io.zero}};
+  return {{"name", io.name},   {"dtype", to_text(io.dtype)}, {"shape", io.shape},   {"perm", io.perm},
+          {"scale", io.scale}, {"zero_point", io.zero},      {"offset", io.offset}, {"bytes", io.bytes}};
+}
+
+Json operand_json(const OperandInfo& o) {
+  return {{"in", o.in_arena ? "arena" : "image"}, {"offset", o.offset}, {"bytes", o.bytes}};
+}
+
+Json step_json(const StepInfo& s) {
+  Json j = {{"node", s.node}, {"kernel", s.kernel}, {"scratch_bytes", s.scratch_bytes}};
+  j["operands"] = Json::array();  // inputs, then outputs
+  for (const OperandInfo& o : s.operands) j["operands"].push_back(operand_json(o));
+  j["outputs"] = s.outputs;
+  return j;
 }
 
 void show_image(const std::string& path, bool json) {
@@ -31,9 +45,7 @@ void show_image(const std::string& path, bool json) {
               {"arena_bytes", p.arena_bytes()}};
     for (const IoInfo& io : p.inputs()) j["inputs"].push_back(io_json(io));
     for (const IoInfo& io : p.outputs()) j["outputs"].push_back(io_json(io));
-    for (const StepInfo& s : p.steps())
-      j["steps"].push_back(
-          {{"node", s.node}, {"kernel", s.kernel}, {"scratch_bytes", s.scratch_bytes}, {"operand_bytes", s.operand_bytes}});
+    for (const StepInfo& s : p.steps()) j["steps"].push_back(step_json(s));
     fmt::print("{}\n", j.dump(1));
     return;
   }
@@ -48,23 +60,57 @@ void show_image(const std::string& path, bool json) {
   for (size_t i = 0; i < p.steps().size(); i++) fmt::print("{:>4}  {:<36} {}\n", i, p.steps()[i].node, p.steps()[i].kernel);
 }
 
+Json value_json(const Value& v) { return {{"name", v.name}, {"dtype", to_text(v.dtype)}, {"shape", v.shape}}; }
+
+Json constant_json(const Value& v) {
+  Json j = value_json(v);
+  j["bytes"] = v.data->bytes.size();
+  if (v.dtype == DType::f32 && !v.data->bytes.empty()) {
+    const float* first = v.data->as<float>();
+    const auto [least, greatest] = std::minmax_element(first, first + elements(v.shape));
+    j["min"] = *least, j["max"] = *greatest;
+  }
+  return j;
+}
+
+// JSON has no infinity: those are words.
+struct AttrJson {
+  Json operator()(double v) const { return std::isfinite(v) ? Json(v) : Json(fmt::format("{}", v)); }
+  Json operator()(const std::vector<double>& v) const {
+    Json j = Json::array();
+    for (double x : v) j.push_back((*this)(x));
+    return j;
+  }
+  Json operator()(const auto& v) const { return v; }
+};
+
+Json node_json(const Graph& g, const Node& n) {
+  Json j = {{"name", n.name},       {"aten", n.aten},         {"file", n.where.file},
+            {"line", n.where.line}, {"text", n.where.text},   {"module", n.where.module},
+            {"in", Json::array()},  {"in_names", n.in_names},  // arguments of the ATen schema
+            {"out", Json::array()}, {"attrs", Json::object()}};
+  for (ValueId v : n.in) j["in"].push_back(v == kNone ? Json() : Json(g[v].name));
+  for (ValueId v : n.out) j["out"].push_back(v == kNone ? Json() : value_json(g[v]));
+  for (const auto& [key, value] : n.attrs) j["attrs"][key] = std::visit(AttrJson(), value);
+  return j;
+}
+
 void show_program(const std::string& path, bool json) {
   const Graph g = import_pt2(path);
   if (!json) {
     fmt::print("{}", print(g));
     return;
   }
-  Json j = {{"source", path}};
-  const auto value = [&](ValueId v) { return Json{{"name", g[v].name}, {"dtype", to_text(g[v].dtype)}, {"shape", g[v].shape}}; };
-  for (ValueId v : g.inputs) j["inputs"].push_back(value(v));
-  for (ValueId v : g.outputs) j["outputs"].push_back(value(v));
-  for (const Node& n : g.nodes) {
-    Json node = {{"name", n.name},       {"aten", n.aten},       {"file", n.where.file},
-                 {"line", n.where.line}, {"text", n.where.text}, {"module", n.where.module}};
-    for (ValueId v : n.in) node["in"].push_back(v == kNone ? Json() : Json(g[v].name));
-    for (ValueId v : n.out) node["out"].push_back(value(v));
-    j["nodes"].push_back(node);
-  }
+  Json j = {{"source", path},
+            {"inputs", Json::array()},
+            {"outputs", Json::array()},
+            {"constants", Json::array()},
+            {"nodes", Json::array()}};
+  for (ValueId v : g.inputs) j["inputs"].push_back(value_json(g[v]));
+  for (ValueId v : g.outputs) j["outputs"].push_back(value_json(g[v]));
+  for (const Value& v : g.values)
+    if (v.data) j["constants"].push_back(constant_json(v));
+  for (const Node& n : g.nodes) j["nodes"].push_back(node_json(g, n));
   fmt::print("{}\n", j.dump(1));
 }
 

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   cli::add_compare(app);
   cli::add_report(app);
   cli::add_inspect(app);
+  cli::add_view(app);
   cli::add_targets(app);
   cli::add_operators(app);
   try {

@@ -59,7 +59,7 @@ IoInfo io_info(std::span<const uint8_t> image, const ImageIo& io) {
   r.name = image_string(image.data(), io.name);
   r.dtype = io.type == uint8_t(IoType::f32) ? DType::f32 : DType::i8;
   for (int d = 0; d < io.rank; d++) r.shape.push_back(io.shape[d]), r.perm.push_back(io.perm[d]);
-  r.scale = io.scale, r.zero = io.zero, r.bytes = io.bytes;
+  r.scale = io.scale, r.zero = io.zero, r.offset = offset_of(io.where), r.bytes = io.bytes;
   return r;
 }
 
@@ -197,7 +197,10 @@ Program Program::from_bytes(std::vector<uint8_t> bytes, std::string source) {
     info.node = image_string(&h, s.node);
     info.kernel = image_string(&h, image_at<ImageKernel>(&h, h.kernel_table)[s.kernel].name);
     info.scratch_bytes = s.scratch_bytes, info.outputs = s.outputs;
-    for (int k = 0; k < s.inputs + s.outputs; k++) info.operand_bytes.push_back(operand_sizes(&h, s)[k]);
+    for (int k = 0; k < s.inputs + s.outputs; k++) {
+      const uint32_t where = operand_places(&h, s)[k];
+      info.operands.push_back({memory_of(where) == uint32_t(Memory::arena), offset_of(where), operand_sizes(&h, s)[k]});
+    }
     p.steps_.push_back(std::move(info));
   }
   return p;

@@ -21,14 +21,19 @@ struct IoInfo {
   std::vector<int> perm;    // device dim i is PyTorch dim perm[i]
   double scale = 1;
   int32_t zero = 0;
-  uint32_t bytes = 0;
+  uint32_t offset = 0, bytes = 0;  // in the arena
   int64_t elements() const { return corten::elements(shape); }
+};
+
+struct OperandInfo {
+  bool in_arena = true;  // else in the image
+  uint32_t offset = 0, bytes = 0;
 };
 
 struct StepInfo {
   std::string node, kernel;
   uint32_t scratch_bytes = 0;
-  std::vector<uint32_t> operand_bytes;  // inputs, then outputs
+  std::vector<OperandInfo> operands;  // inputs, then outputs
   int outputs = 0;
 };
 

@@ -17,6 +17,7 @@ class CommandError(RuntimeError):
 
 
 def main() -> NoReturn:
+    os.environ["CORTEN_PYTHON"] = sys.executable  # for `corten view`
     os.execv(BINARY, ["corten", *sys.argv[1:]])
 
 

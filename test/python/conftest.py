@@ -37,10 +37,33 @@ def shared():
     """The folder with models and data. Absent: the test is skipped, but fails where CI is set."""
     if (support.SHARED / "models").is_dir():
         return support.SHARED
-    message = f"models and data are not at {support.SHARED} (CORTEN_SHARED)"
+    absent(f"models and data are not at {support.SHARED} (CORTEN_SHARED)")
+
+
+def absent(what):
+    """Skips the test, but fails where CI is set."""
     if os.environ.get("CI"):
-        pytest.fail(message)
-    pytest.skip(message)
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+@pytest.fixture(scope="module")
+def driver():
+    """A headless Chromium without a network: only this machine has a name. Its console is in get_log("browser")."""
+    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not chromedriver:
+        absent("chromium and chromedriver are not installed (Debian: chromium chromium-driver)")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "use-angle=swiftshader", "enable-unsafe-swiftshader",
+                 "hide-scrollbars", "host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
+    yield browser
+    browser.quit()
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
-"""report.html in a real headless Chromium, and `corten report`. Skipped where Chromium is absent, and only there."""
+"""report.html in a real headless Chromium, and `corten report`."""
 import json
-import shutil
 
 import pytest
 import support
@@ -48,23 +47,6 @@ def hostile(folder):
     (out / "report.json").write_text(json.dumps(poison(report)))
     corten("report", out)
     return out
-
-
-@pytest.fixture(scope="module")
-def driver():
-    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not chromedriver:
-        pytest.skip("chromium and chromedriver are not installed (Debian: chromium chromium-driver)")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture

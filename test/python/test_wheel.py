@@ -24,6 +24,7 @@ def test_command_and_sources_are_in_the_package():
     assert subprocess.run([command], capture_output=True).returncode == 2
     for part in ("runtime/run.cc", "ops/conv2d/dsp.cc", "test/board/harness.cc", "tools/qemu_count.c", "cmake/core.cmake"):
         assert (PACKAGE / "share/corten" / part).is_file(), part
+    assert (PACKAGE / "model_explorer/main.py").is_file()
 
 
 def test_torch_is_imported_only_where_it_is_needed():

@@ -1,0 +1,87 @@
+"""`corten view`: Model Explorer's server, showing one file with its figures."""
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+
+EXTENSION = "corten.model_explorer"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="corten view", allow_abbrev=False)
+    parser.add_argument("file")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--no-open", action="store_true")
+    options = parser.parse_args()
+    try:
+        return _view(options)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _view(options: argparse.Namespace) -> int:
+    from .._command import CommandError
+    from .._errors import CompileError
+
+    # Where torch is installed Model Explorer imports it, which takes seconds, and puts its own reader of .pt2 before ours.
+    sys.modules.setdefault("torch", None)  # type: ignore[arg-type]
+    try:
+        import model_explorer
+    except ImportError as error:
+        return _fail(f"Model Explorer cannot be imported: {error}", 'pip install "corten[view]"')
+    try:
+        config = _config(os.path.abspath(options.file))
+    except (CommandError, CompileError) as error:
+        return _fail(str(error))
+    if options.port is not None:
+        try:
+            socket.create_server((options.host, options.port)).close()
+        except OSError as error:
+            return _fail(f"cannot listen on {options.host}:{options.port}: {error.strerror}", "give another --port, or none")
+    _keep_off_the_network(options.host)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    model_explorer.visualize_from_config(  # returns after Ctrl-C
+        config,
+        host=options.host,
+        port=options.port or 8080,  # it takes the next free port by itself
+        extensions=[EXTENSION],
+        no_open_in_browser=options.no_open,
+    )
+    return 130
+
+
+def _config(path: str):
+    import model_explorer
+    from model_explorer.node_data_builder import ModelNodeData
+
+    from ._files import opened
+    from ._graphs import graph_of
+    from ._node_data import node_data_of
+    from .main import ADAPTER
+
+    file = opened(path)
+    graph = graph_of(file).id
+    config = model_explorer.config().add_model_from_path(path, adapterId=ADAPTER)
+    for data in node_data_of(file):
+        config.add_node_data(data.name, ModelNodeData(graphsData={graph: data}))
+    return config
+
+
+def _keep_off_the_network(host: str) -> None:
+    """No question to PyPI about newer versions, which may hang; and the server is asked without a proxy."""
+    from model_explorer import server
+
+    server._check_new_version = lambda print_msg=True: {"version": "", "runningVersion": "", "releaseUrl": "", "desktopAppUrl": ""}
+    os.environ["NO_PROXY"] = os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), host]))
+
+
+def _fail(message: str, help: str = "") -> int:
+    print(f"error: {message}", *([f"  help: {help}"] if help else []), sep="\n", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
