@@ -14,10 +14,17 @@ from ._samples import Collector, Spec
 def calibrate(prepared: Any, loader: Any, transform: Callable[[Any], Any] | None = None, limit: int | None = None) -> Any:
     """Runs a model of prepare_pt2e or prepare_qat_pt2e over data, so that its observers see ranges; returns the model.
 
-    `loader` is as `calibration` of `corten.compile`; batches are cut to the exported size. `limit`: so many samples at most.
     The model is in eval mode afterwards.
 
-    Raises CompileError where the data or an output is not finite, and where an observer has seen nothing.
+    Args:
+        prepared: what prepare_pt2e or prepare_qat_pt2e returned.
+        loader: data, as `calibration` of `corten.compile`; batches are cut to the exported size.
+        transform: called with each item of `loader`; returns the inputs.
+        limit: so many samples at most.
+
+    Raises:
+        CompileError: the data or an output is NaN or infinite, or an observer has seen nothing (PyTorch would leave scale 1).
+        InputTypeError: `prepared` is no prepared model.
     """
     import torch
     from torch.utils import _pytree

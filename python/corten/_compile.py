@@ -22,11 +22,18 @@ _CALIBRATION_HELP = "give calibration=: a DataLoader or list of representative i
 
 @dataclass(frozen=True)
 class Target:
-    """A core that programs are compiled for."""
+    """A core that programs are compiled for.
+
+    Attributes:
+        name: as `corten.compile` takes it, "cortex-m55".
+        tier: its kernels: "scalar", "dsp" or "mve".
+        board: the board that QEMU emulates for it.
+        meaning: one line for people.
+    """
 
     name: str
-    tier: str  # kernels: "scalar", "dsp" or "mve"
-    board: str  # that QEMU emulates
+    tier: str
+    board: str
     meaning: str
 
 
@@ -50,20 +57,31 @@ def compile(
 ) -> Program:
     """Compiles a model for a core.
 
-    model: an exported program (float, or with quantize and dequantize nodes), the path of a .pt2, or a module in eval mode with
-        example_inputs (a tuple of tensors, or a dict of forward's arguments).
-    target: the core; `corten.targets()` lists them.
-    calibration: representative inputs, from which scales are chosen: any iterable of tensors, tuples, lists or dicts (a DataLoader
-        too), or the path of a .npz. Labels behind the inputs are left out; batches larger than the exported one are split; keys of
-        dicts are the inputs' names. A program that has all its scales needs none. All samples are held in memory as float32.
-    transform: called with each item of `calibration`; returns the inputs.
-    optimize: what to favour: "balanced", "speed" (may spend flash), "ram" (may cost cycles) or "size" (smaller code).
-    observer: how ranges are chosen: "minmax", "mse", or "auto" (lower error of the outputs).
-    float_io: inputs and outputs are float32 on the core.
-    keep_inputs: inputs keep their bytes during inference.
-    progress: "auto" (on a terminal), True, False, or a function of done and all.
+    A model is checked before any data is read: target, train mode, operators (all that are not supported, not just the first).
+    Ctrl-C ends a compilation within about 0.1 s; other Python threads run meanwhile.
 
-    Raises CompileError, which is a ValueError, with all messages and their places in `diagnostics`.
+    Args:
+        model: an exported program (float, or with quantize and dequantize nodes), the path of a .pt2, or a module in eval mode with
+            example_inputs.
+        target: the core; `corten.targets()` lists them.
+        example_inputs: for a module: a tensor, a tuple of tensors, or a dict of forward's arguments.
+        calibration: representative inputs, 100 to 500 samples, from which scales are chosen: any iterable (a DataLoader, a dataset,
+            a generator) of tensors, tuples, lists or dicts, or the path of a .npz. An item holds one sample or a batch of any size,
+            which is cut to the exported one; rows that fill no batch at the end are left out. Keys of dicts are the inputs' names.
+            Floats of any width are taken; integers are refused, since training has scaled them. Labels are left out: an integer
+            tensor behind the inputs, a pair of inputs and labels, a dict's other entries. All samples are held in memory as
+            float32. Not read where the program has all its scales.
+        transform: called with each item of `calibration`; returns the inputs.
+        optimize: what to favour: "balanced", "speed" (may spend flash), "ram" (may cost cycles) or "size" (smaller code).
+        observer: how ranges are chosen: "minmax", "mse", or "auto": whichever gives the lower error of the outputs.
+        float_io: inputs and outputs are float32 on the core; else int8.
+        keep_inputs: inputs keep their bytes during inference; else their memory may be used again once they are read.
+        progress: "auto": on stderr where that is a terminal; True, False, or a function of done and all.
+
+    Raises:
+        CompileError: the model or the data is at fault; all messages and their places are in `diagnostics`.
+        InputTypeError: an argument or a sample has a type that can not be used.
+        ValueError: `optimize` or `observer` is none of the choices.
     """
     _check_choice("optimize", optimize, ("balanced", "speed", "ram", "size"))
     _check_choice("observer", observer, ("auto", "minmax", "mse"))

@@ -8,7 +8,11 @@ from ._core import Diagnostic
 
 
 class CompileError(ValueError):
-    """The model or the data is at fault. `str()` says what is wrong, where, and what to do; `diagnostics` has the same in parts."""
+    """The model or the data is at fault. `str()` says what is wrong, where in your Python code, and what to do.
+
+    Attributes:
+        diagnostics: the same in parts, a `Diagnostic` for each message.
+    """
 
     diagnostics: list[Diagnostic]
 

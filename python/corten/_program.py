@@ -35,10 +35,12 @@ class Program:
 
     @property
     def name(self) -> str:
+        """The model's name, as in the C header."""
         return self._core.name
 
     @property
     def target(self) -> str:
+        """The core that it is compiled for."""
         return self._core.target
 
     @property
@@ -48,10 +50,12 @@ class Program:
 
     @property
     def inputs(self) -> list[TensorInfo]:
+        """In PyTorch's order and shapes."""
         return [_info(io) for io in self._core.inputs]
 
     @property
     def outputs(self) -> list[TensorInfo]:
+        """In PyTorch's order and shapes."""
         return [_info(io) for io in self._core.outputs]
 
     @property
@@ -60,6 +64,7 @@ class Program:
         return list(self._diagnostics)
 
     def summary(self) -> Summary:
+        """Steps, sizes, inputs and outputs; prints, and shows as a table in notebooks."""
         report = self.report()
         by_report = [_step(s) for s in report.get("steps", [])]
         calibration = report.get("calibration", {})
@@ -94,8 +99,17 @@ class Program:
     def __call__(self, *args: Any, raw: bool = False, **kwargs: Any) -> Any:
         """Takes what the exported forward takes, as torch tensors or NumPy arrays, and returns what it returns, of the same kind.
 
-        Inputs and results are float32 in PyTorch's order. raw=True: results are the core's int8 (scales are in `outputs`), and int8
-        inputs are taken as they are. A batch of N runs N times through a program of batch 1.
+        Inputs and results are float32 in PyTorch's order and structure (tuples, lists, dicts). A batch of N runs N times through a
+        program of batch 1.
+
+        Args:
+            args: as forward's.
+            raw: results are the core's int8 (scales are in `outputs`), and int8 inputs are taken as they are.
+            kwargs: as forward's.
+
+        Raises:
+            CompileError: an input has a wrong shape, or holds NaN or infinity.
+            InputTypeError: arguments are missing, or of a type that can not be used.
         """
         values = self._arguments(args, kwargs)
         arrays, batch = self._cut(values, raw)
@@ -138,8 +152,14 @@ class Program:
     def bench(self, on: str = "qemu", input: Any = None) -> Bench:
         """Instructions per step, stack, RAM and flash of one inference on an emulated core.
 
-        `input`: a sample as for a call (several inputs: a tuple); None: made-up values. Needs gcc-arm-none-eabi and
-        qemu-system-arm.
+        Needs gcc-arm-none-eabi and qemu-system-arm.
+
+        Args:
+            on: "qemu".
+            input: a sample as for a call (several inputs: a tuple); None: made-up values.
+
+        Raises:
+            CommandError: the emulated board or the tools for it failed.
         """
         if on != "qemu":
             raise ValueError(f"programs are benched on 'qemu', not on {on!r}")
@@ -165,9 +185,17 @@ class Program:
         transform: Callable[[Any], Any] | None = None,
         progress: Progress = "auto",
     ) -> Comparison:
-        """Runs `model` in float32 beside this program. `model` is what was compiled; `data` is as calibration for `corten.compile`.
+        """Runs the model in float32 beside this program.
 
-        Labels, where the data has them, give top-1 accuracy of both.
+        Args:
+            model: what was compiled.
+            data: as `calibration` of `corten.compile`; labels, where it has them, give top-1 accuracy of both.
+            example_inputs: as for `corten.compile`.
+            transform: called with each item of `data`; returns the inputs.
+            progress: as for `corten.compile`.
+
+        Raises:
+            CompileError: model and program do not belong together, or the data is at fault.
         """
         samples = _samples.collect(data, self._specs, self._structure, transform, "data")
         labels = None if samples.labels is None else np.ascontiguousarray(samples.labels, np.int64)
@@ -180,12 +208,26 @@ class Program:
     # ---- files
 
     def save(self, folder: str | os.PathLike) -> Path:
-        """Writes model.corten, model.h, model.cc and report.json; all or nothing."""
+        """Writes model.corten, model.h, model.cc and report.json; all or nothing.
+
+        Args:
+            folder: is made if it is not there.
+
+        Returns:
+            the folder.
+        """
         self._core.save(os.fspath(folder), self._report)
         return Path(folder)
 
     def report(self, path: str | os.PathLike | None = None) -> dict[str, Any]:
-        """The report (docs/report.md). With a path also writes it: as a page where that ends in .html, else as JSON."""
+        """The report as a dict (docs/report.md has its fields and their units), empty where the program has none.
+
+        Args:
+            path: also writes it there: as a page where that ends in .html, else as JSON.
+
+        Raises:
+            CompileError: a path is given, and the program has no report.
+        """
         report = json.loads(self._report) if self._report else {}
         if path is not None:
             if not report:
@@ -237,7 +279,14 @@ def _restored(image: bytes, report: str, diagnostics: list[Diagnostic]) -> Progr
 
 
 def load(path: str | os.PathLike) -> Program:
-    """A program from a folder that `save` or `corten compile` wrote, or from a .corten file."""
+    """A program from a folder that `save` or `corten compile` wrote, or from a .corten file.
+
+    Args:
+        path: of the folder or file. A report.json of this program beside the file is read too.
+
+    Raises:
+        CompileError: the file is damaged, or there is none.
+    """
     file = Path(path)
     if file.is_dir():
         file = file / "model.corten"

@@ -9,18 +9,39 @@ from ._tables import Rows, data_frame
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """An input or output of a program. real = scale * (int8 - zero_point)."""
+    """An input or output of a program. real = scale * (int8 - zero_point).
+
+    Attributes:
+        name: as in the exported program.
+        shape: in PyTorch's order, the batch included.
+        scale: of the int8 values; 1 where the type is float32.
+        zero_point: of the int8 values; 0 where the type is float32.
+        dtype: on the core: "int8" or "float32".
+    """
 
     name: str
     shape: tuple[int, ...]
     scale: float
     zero_point: int
-    dtype: str  # on the core: "int8" or "float32"
+    dtype: str
 
 
 @dataclass(repr=False)
 class Summary(Rows):
-    """What was compiled, and what it needs."""
+    """What was compiled, and what it needs.
+
+    Attributes:
+        name: the model's.
+        target: the core.
+        tier: its kernels: "scalar", "dsp" or "mve".
+        steps: a dict for each: node and kernel, and with a report op, MACs, bytes of constants, live bytes, source line.
+        inputs: in PyTorch's order.
+        outputs: in PyTorch's order.
+        image_bytes: of model.corten, which lies in flash.
+        arena_bytes: RAM for tensors and scratch.
+        lower_bound_bytes: what the hungriest step needs of the arena at once; None without a report.
+        calibration: where the scales came from.
+    """
 
     name: str
     target: str
@@ -33,7 +54,7 @@ class Summary(Rows):
     lower_bound_bytes: int | None
     calibration: str
 
-    def rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
+    def _rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
         bound = "" if self.lower_bound_bytes is None else f"; lower bound {self.lower_bound_bytes}"
         notes = [
             *(f"input  {_io(t)}" for t in self.inputs),
@@ -52,12 +73,17 @@ def _io(t: TensorInfo) -> str:
 
 @dataclass(repr=False)
 class Bench(Rows):
-    """One inference on an emulated core. Instruction counts are exact, cycles estimates."""
+    """One inference on an emulated core. Instruction counts are exact, cycles estimates.
+
+    Attributes:
+        data: what `corten bench --json` prints.
+    """
 
     data: dict[str, Any] = field(repr=False)
 
     @property
     def instructions(self) -> int:
+        """Of the inference."""
         return self.data["instructions"]
 
     @property
@@ -67,33 +93,38 @@ class Bench(Rows):
 
     @property
     def arena_bytes(self) -> int:
+        """RAM for tensors and scratch."""
         return self.data["arena_bytes"]
 
     @property
     def stack_bytes(self) -> int:
+        """The deepest stack of the inference, in bytes."""
         return self.data["stack_bytes"]
 
     @property
     def image_bytes(self) -> int:
+        """Of model.corten, which lies in flash."""
         return self.data["image_bytes"]
 
     @property
     def code_bytes(self) -> int:
-        """Runtime and kernels."""
+        """Runtime and kernels, in flash."""
         return self.data["code_bytes"]
 
     @property
     def rows(self) -> list[dict[str, Any]]:
+        """The steps in their order, with their instructions and estimated cycles."""
         return self.data["steps"]
 
     def to_dict(self) -> dict[str, Any]:
+        """All of it, as `corten bench --json` prints it."""
         return self.data
 
     def to_dataframe(self) -> Any:
-        """The steps as a pandas.DataFrame."""
+        """The rows as a pandas.DataFrame; raises ImportError without pandas."""
         return data_frame(self.rows)
 
-    def rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
+    def _rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
         cycles = "" if self.cycles is None else f", about {self.cycles} cycles"
         notes = [
             f"{self.instructions} instructions per inference{cycles}",
@@ -104,7 +135,11 @@ class Bench(Rows):
 
 @dataclass(repr=False)
 class Comparison(Rows):
-    """Float32 against int8, per step and for the outputs. SQNR = 20 log10(|x| / |x - y|) over all samples."""
+    """Float32 against int8, per step and for the outputs. SQNR = 20 log10(|x| / |x - y|) in dB, over all samples.
+
+    Attributes:
+        data: what `corten compare --json` prints.
+    """
 
     data: dict[str, Any] = field(repr=False)
 
@@ -115,10 +150,12 @@ class Comparison(Rows):
 
     @property
     def samples(self) -> int:
+        """How many were compared."""
         return self.data["samples"]
 
     @property
     def output_sqnr_db(self) -> list[float]:
+        """Of each output, in dB; 200 where nothing differs."""
         return self.data["output_sqnr_db"]
 
     @property
@@ -137,13 +174,14 @@ class Comparison(Rows):
         return self.data.get("top1_int8")
 
     def to_dict(self) -> dict[str, Any]:
+        """All of it, as `corten compare --json` prints it."""
         return self.data
 
     def to_dataframe(self) -> Any:
-        """The rows as a pandas.DataFrame."""
+        """The rows as a pandas.DataFrame; raises ImportError without pandas."""
         return data_frame(self.rows)
 
-    def rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
+    def _rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
         rows = [
             {"SQNR dB": r["sqnr_db"], "saturated %": 100 * r["saturated"], "node": r["node"], "op": r["op"], "source": _place(r)}
             for r in self.rows

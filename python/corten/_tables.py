@@ -9,19 +9,19 @@ from typing import Any
 class Rows:
     """A result with rows of named values. Prints as a table; notebooks show HTML."""
 
-    def rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
+    def _rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
         """Title, rows, and lines below them."""
         raise NotImplementedError
 
     def __str__(self) -> str:
-        title, rows, notes = self.rows_and_title()
+        title, rows, notes = self._rows_and_title()
         return "\n".join([title, *text_table(rows), *notes])
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        title, rows, notes = self.rows_and_title()
+        title, rows, notes = self._rows_and_title()
         return f"<div><p>{html.escape(title)}</p>{html_table(rows)}{''.join(f'<p>{html.escape(n)}</p>' for n in notes)}</div>"
 
 

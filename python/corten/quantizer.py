@@ -43,7 +43,14 @@ _JOINS = {"cat", "concat", "stack"}
 
 @dataclass(frozen=True)
 class QuantizationConfig:
-    """How a part of the model is quantised."""
+    """How a part of the model is quantised.
+
+    Attributes:
+        activation: torchao's specification for activations.
+        weight: torchao's specification for weights.
+        is_per_channel: weights have a scale for each output channel.
+        is_qat: values are fake-quantised while training.
+    """
 
     activation: QuantizationSpec
     weight: QuantizationSpec
@@ -59,7 +66,19 @@ def get_symmetric_quantization_config(
     weight_qmin: int = -127,
     weight_qmax: int = 127,
 ) -> QuantizationConfig:
-    """Symmetric int8 weights (per output channel, or per tensor) and asymmetric int8 activations."""
+    """Symmetric int8 weights and asymmetric int8 activations.
+
+    Args:
+        is_per_channel: a scale for each output channel of a weight; else one for each tensor.
+        is_qat: for prepare_qat_pt2e; else for prepare_pt2e.
+        act_qmin: least value of activations, -128 or more.
+        act_qmax: greatest value of activations, 127 or less.
+        weight_qmin: least value of weights, -128 or more.
+        weight_qmax: greatest value of weights, 127 or less.
+
+    Raises:
+        ValueError: a range is none of int8.
+    """
     for name, low, high in (("act", act_qmin, act_qmax), ("weight", weight_qmin, weight_qmax)):
         if not -128 <= low < high <= 127:
             raise ValueError(f"{name}_qmin {low} and {name}_qmax {high} are no range of int8")
@@ -95,10 +114,11 @@ Config = QuantizationConfig | None
 
 
 class CortenQuantizer(Quantizer):
-    """Every setter takes a QuantizationConfig, or None to keep that part in float, and returns self.
+    """For prepare_pt2e and prepare_qat_pt2e. Setters take a QuantizationConfig, or None to keep that part in float, and return self.
 
     The most particular setting counts: a node's name, then the innermost module's name, its type, the operator, at last the global
-    one.
+    one. Concat, pooling, views and other movements of data keep the scale of their input; convolution, batch norm and activation
+    have one scale together, and so do additions and their activation.
     """
 
     def __init__(self) -> None:
@@ -117,7 +137,7 @@ class CortenQuantizer(Quantizer):
         return self
 
     def set_module_name(self, name: str, config: Config) -> CortenQuantizer:
-        """For a module, as in "layers.0", and all inside it."""
+        """For a module, as in "layers.0", and all inside it. A name that matches nothing is a CompileError of prepare_pt2e."""
         self._by_module[name] = _checked(config)
         return self
 
@@ -136,7 +156,7 @@ class CortenQuantizer(Quantizer):
         return self
 
     def set_node_name(self, name: str, config: Config) -> CortenQuantizer:
-        """For a node of the exported graph."""
+        """For a node of the exported graph. A name that matches nothing is a CompileError of prepare_pt2e."""
         self._by_node[name] = _checked(config)
         return self
 
@@ -146,13 +166,14 @@ class CortenQuantizer(Quantizer):
         return self
 
     def set_filter_function(self, function: Callable[[Node], bool] | None) -> CortenQuantizer:
-        """Only nodes for which it is true are quantised."""
+        """Only nodes for which it is true are quantised, and those that `set_node_name` names; None: all."""
         self._filter = function
         return self
 
     # ---- what torchao calls
 
     def annotate(self, model: GraphModule) -> GraphModule:
+        """prepare_pt2e calls it. Raises CompileError where a setting names a node or module that is not there."""
         self._check_names(model)
         for node in model.graph.nodes:
             if node.op == "call_function":
@@ -165,7 +186,7 @@ class CortenQuantizer(Quantizer):
         return model
 
     def validate(self, model: GraphModule) -> None:
-        pass
+        """prepare_pt2e calls it; there is nothing to check."""
 
     # ---- which configuration
 
