@@ -50,21 +50,6 @@ const KernelRow* row_named(std::span<const KernelRow> rows, std::string_view nam
   return nullptr;
 }
 
-Multiplier multiplier(double ratio) {
-  if (!(ratio > 0)) return {0, 31};
-  int exponent = 0;
-  const double fraction = std::frexp(ratio, &exponent);  // ratio = fraction * 2^exponent, fraction in [0.5, 1)
-  int64_t mult = std::llround(std::ldexp(fraction, 31));
-  if (mult == int64_t(1) << 31) mult /= 2, exponent++;
-  int shift = -exponent;
-  if (shift > 31) {  // below 2^-32: keep the shift, lose low bits of the multiplier
-    mult = shift - 31 > 40 ? 0 : std::llround(std::ldexp(double(mult), 31 - shift));
-    shift = 31;
-  }
-  if (shift < -30) mult = (int64_t(1) << 31) - 1, shift = -30;  // saturates every non-zero accumulator
-  return {int32_t(mult), shift};
-}
-
 int32_t quantise_value(double real, const Quant& q) {
   const double v = std::nearbyint(real / q.scale[0]) + q.zero[0];
   return int32_t(std::clamp(v, double(q.lo), double(q.hi)));

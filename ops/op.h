@@ -211,11 +211,6 @@ const Op& op_of(const Node&);              // the node's operator; a bug if it h
 // All kernels, for the host's runtime: rows of every tier.
 std::span<const KernelEntry> all_kernels();
 
-// Real ratio -> (mult, shift) of runtime/fixed.h, nearest; ratio in [0, 2^30].
-struct Multiplier {
-  int32_t mult, shift;
-};
-Multiplier multiplier(double ratio);
 // A clamp in real units -> quantised bounds under q, within [q.lo, q.hi].
 void quantised_clamp(const Quant& q, Clamp c, int& lo, int& hi);
 int32_t quantise_value(double real, const Quant& q);  // round half to even, as PyTorch does, clamped

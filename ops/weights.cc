@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/scale.h"
+
 namespace corten {
 
 namespace {
@@ -168,7 +170,7 @@ WeightTables weight_tables(const Graph& g, const Node& n, int64_t taps) {
            "output channel " + std::to_string(o) + " can overflow the 32-bit accumulator (up to " + std::to_string(reach) + ")",
            "split the layer, or keep its bias and weights in proportion");
     most = std::max(most, reach);
-    const Multiplier m = multiplier(in.scale[0] * wq.scale[wq.axis < 0 ? 0 : size_t(o)] / out.scale[0]);
+    const Scale m = make_scale(in.scale[0] * wq.scale[wq.axis < 0 ? 0 : size_t(o)] / out.scale[0]);
     t.bias.push_back(int32_t(folded)), t.mult.push_back(m.mult), t.shift.push_back(m.shift);
     t.shifts_positive = t.shifts_positive && m.shift >= 1;
     t.per_tensor = t.per_tensor && m.mult == t.mult[0] && m.shift == t.shift[0];

@@ -44,6 +44,18 @@ inline bool strided_copy_check(const StridedCopy& s, uint32_t in_bytes, uint32_t
   return strides_ok(s.extent, s.stride, 6, s.offset, s.block, in_bytes);
 }
 
+// The definition: the i-th block of y is the block of x at offset + i . stride.
+inline void strided_reference(const StridedCopy& s, const int8_t* x, int8_t* y) {
+  uint32_t blocks = 1;
+  for (int32_t d = 0; d < 6; d++) blocks *= s.extent[d];
+  for (uint32_t i = 0; i < blocks; i++) {
+    int64_t from = s.offset;
+    uint32_t rest = i;
+    for (int32_t d = 5; d >= 0; d--) from += int64_t(rest % s.extent[d]) * s.stride[d], rest /= s.extent[d];
+    for (uint32_t b = 0; b < s.block; b++) *y++ = x[from + b];
+  }
+}
+
 // The innermost run: `count` blocks, `stride` bytes apart. Addresses stay in [in, in + in_bytes) for every block that is read.
 inline uint8_t* strided_run(const uint8_t* from, uint8_t* to, uint32_t count, int32_t stride, uint32_t block) {
   if (block == 1) {
