@@ -1,0 +1,63 @@
+"""The tutorial runs, as a script and as a notebook, and both are the same. Needs the package: `pip install .`."""
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+import support
+
+try:
+    import corten  # noqa: F401
+except ImportError:
+    if os.environ.get("CI"):
+        raise
+    pytest.skip("the package is not installed: pip install .", allow_module_level=True)
+
+SCRIPT = support.ROOT / "examples/keyword_spotting/tutorial.py"
+COMMITTED = nbformat.read(SCRIPT.with_suffix(".ipynb"), as_version=4)
+
+
+@pytest.fixture(scope="module")
+def tool():
+    """tools/notebook.py"""
+    spec = importlib.util.spec_from_file_location("notebook", support.ROOT / "tools/notebook.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def voices():
+    if not shutil.which("espeak-ng"):
+        if os.environ.get("CI"):
+            pytest.fail("espeak-ng is not installed")
+        pytest.skip("espeak-ng is not installed: scripts/setup.sh test")
+
+
+def outputs(notebook):
+    return "".join(o.get("text", "") for cell in notebook.cells for o in cell.get("outputs", []))
+
+
+def test_notebook_is_of_the_script(tool):
+    cells = [[(c.cell_type, c.source) for c in notebook.cells] for notebook in (COMMITTED, tool.unrun(SCRIPT))]
+    assert cells[0] == cells[1], f"run tools/notebook.py {SCRIPT}"
+    assert all(c.execution_count for c in COMMITTED.cells if c.cell_type == "code"), "the committed notebook has been run"
+    assert "ms at" in outputs(COMMITTED) and "/tmp/" not in outputs(COMMITTED) and "/home/" not in outputs(COMMITTED)
+    assert SCRIPT.with_suffix(".ipynb").stat().st_size < 300_000
+
+
+def test_script(tmp_path, voices):
+    """Its assertions are the test: accuracies, equal bytes on all cores."""
+    environment = {**os.environ, "MPLBACKEND": "agg", "SPEECH_COMMANDS": ""}
+    done = subprocess.run([sys.executable, SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "one inference:" in done.stdout and (tmp_path / "build/kws.html").stat().st_size > 10_000
+
+
+def test_notebook(tool, voices, monkeypatch):
+    monkeypatch.setenv("SPEECH_COMMANDS", "")
+    ran = outputs(tool.clean(tool.run(tool.unrun(SCRIPT))))
+    assert "one inference:" in ran and "held-out voices: PyTorch's fake-quantised model" in ran
