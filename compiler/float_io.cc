@@ -6,9 +6,9 @@ namespace corten {
 
 namespace {
 
-Node border(std::string op, const Value& value, ValueId from, ValueId to) {
+Node border(const Op& op, const Value& value, ValueId from, ValueId to) {
   Node n;
-  n.op = std::move(op), n.name = value.name + "." + n.op;
+  n.op = op.name, n.name = value.name + "." + n.op;
   n.in = {from}, n.out = {to};
   n.attrs["scale"] = value.quant->scale[0];
   n.attrs["zero"] = int64_t(value.quant->zero[0]);
@@ -19,18 +19,20 @@ Node border(std::string op, const Value& value, ValueId from, ValueId to) {
 }  // namespace
 
 void float_io(Graph& g) {
+  const Op& quantise = operator_that([](const Op& op) { return op.as_quantise != nullptr; });
+  const Op& dequantise = operator_that([](const Op& op) { return op.as_dequantise != nullptr; });
   std::vector<Node> first, last;
   for (ValueId& v : g.inputs) {
     const ValueId outside = g.add_value(g[v].name, DType::f32, g[v].shape);
     g[v].name += ".int8";
-    Node n = border("quantize", g[v], outside, v);
+    Node n = border(quantise, g[v], outside, v);
     n.name = g[outside].name + ".quantize";
     first.push_back(std::move(n));
     v = outside;
   }
   for (ValueId& v : g.outputs) {
     const ValueId outside = g.add_value(g[v].name + ".float", DType::f32, g[v].shape);
-    Node n = border("dequantize", g[v], v, outside);
+    Node n = border(dequantise, g[v], v, outside);
     n.name += std::to_string(last.size());
     last.push_back(std::move(n));
     v = outside;

@@ -42,11 +42,6 @@ bool moves_nothing(const Shape& from, const Perm& p) {
   return true;
 }
 
-std::string_view name_of(bool (*is)(const Op&)) {
-  for (const Op* op : all_ops())
-    if (is(*op)) return op->name;
-  throw std::logic_error("an operator the layout pass needs is not in ops.def");
-}
 bool is_transpose(const Op& op) { return op.layout == LayoutRule::permutation; }
 bool is_view(const Op& op) { return op.alias; }
 
@@ -85,7 +80,7 @@ class Mover {
   }
   Node transpose_node(const Node& beside, ValueId from, ValueId to, const Perm& p) const {
     Node t;
-    t.op = name_of(is_transpose);
+    t.op = operator_that(is_transpose).name;
     t.name = g[to].name + ".transpose", t.aten = beside.aten, t.where = beside.where;
     t.in = {from}, t.out = {to};
     t.attrs["perm"] = std::vector<int64_t>(p.begin(), p.end());
@@ -386,7 +381,7 @@ class Mover {
   bool memory_views() {
     for (Node& n : g.nodes) {
       if (!is_transpose(op_of(n)) || !moves_nothing(g[n.in[0]].shape, perm_of(n))) continue;
-      n.op = name_of(is_view);
+      n.op = operator_that(is_view).name;
       n.attrs = {{"shape", std::vector<int64_t>(g[n.out[0]].shape)}};
       return true;
     }

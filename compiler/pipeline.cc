@@ -84,37 +84,50 @@ int64_t samples_to_try(const Planned& p) {
   return std::max<int64_t>(16, 150'000'000 / macs);
 }
 
-// Squared error of the int8 outputs against float32, relative to their power: the mean over some samples, so that all count alike.
-double output_error(const Graph& real, const Back& b, const std::vector<std::vector<float>>& inputs, int64_t count,
-                    const std::function<void()>& check) {
-  const Program program = Program::from_bytes(b.image);
-  std::vector<double> noise(size_t(count), 0.0), power(size_t(count), 0.0);
+using Outputs = std::vector<std::vector<float>>;  // of one sample
+
+std::vector<Outputs> float_outputs(const Graph& real, const Samples& samples, int64_t count, const std::function<void()>& check) {
+  std::vector<Outputs> all(static_cast<size_t>(count));
   parallel_for(count, [&](int64_t first, int64_t last) {
     Evaluator evaluator(real);
     for (int64_t s = first; s < last; s++) {
       if (check) check();
       std::vector<const float*> in;
-      Sample sample;
-      for (size_t i = 0; i < inputs.size(); i++) {
-        const int64_t n = program.inputs()[i].elements();
-        in.push_back(inputs[i].data() + s * n);
-        sample.push_back(to_device(program.inputs()[i], {in.back(), size_t(n)}));
-      }
+      for (size_t i = 0; i < real.inputs.size(); i++)
+        in.push_back(samples.inputs[i].data() + s * elements(real[real.inputs[i]].shape));
       evaluator.run(in);
+      for (ValueId v : real.outputs) all[size_t(s)].push_back(evaluator.value(v));
+    }
+  });
+  return all;
+}
+
+// Squared error of the int8 outputs, relative to the power of those wanted: the mean over the samples, so that all count alike.
+double output_error(const std::vector<Outputs>& wanted, const Back& b, const Samples& samples, const std::function<void()>& check) {
+  const Program program = Program::from_bytes(b.image);
+  std::vector<double> noise(wanted.size(), 0.0), power(wanted.size(), 0.0);
+  parallel_for(int64_t(wanted.size()), [&](int64_t first, int64_t last) {
+    for (size_t s = size_t(first); s < size_t(last); s++) {
+      if (check) check();
+      Sample sample;
+      for (size_t i = 0; i < program.inputs().size(); i++) {
+        const size_t n = size_t(program.inputs()[i].elements());
+        sample.push_back(to_device(program.inputs()[i], {samples.inputs[i].data() + s * n, n}));
+      }
       const Sample out = program.run(sample);
       for (size_t i = 0; i < out.size(); i++) {
         const std::vector<float> got = dequantised(program.outputs()[i], out[i]);
-        const std::vector<float>& want = evaluator.value(real.outputs[i]);
+        const std::vector<float>& want = wanted[s][i];
         for (size_t k = 0; k < got.size(); k++) {
-          noise[size_t(s)] += std::pow(double(want[k]) - got[k], 2);
-          power[size_t(s)] += std::pow(double(want[k]), 2);
+          noise[s] += std::pow(double(want[k]) - got[k], 2);
+          power[s] += std::pow(double(want[k]), 2);
         }
       }
     }
   });
   double sum = 0;
-  for (int64_t s = 0; s < count; s++) sum += power[size_t(s)] > 0 ? noise[size_t(s)] / power[size_t(s)] : noise[size_t(s)];
-  return sum / double(count);
+  for (size_t s = 0; s < wanted.size(); s++) sum += power[s] > 0 ? noise[s] / power[s] : noise[s];
+  return sum / double(wanted.size());
 }
 
 }  // namespace
@@ -163,11 +176,13 @@ Compiled compile(const CompileOptions& o) {
   else if (c.samples)
     candidates = {Observer::mse, Observer::minmax};
   Back best;
+  std::vector<Outputs> wanted;
   for (Observer observer : candidates) {
     Back b = lower(c.real, c.samples ? &calibration : nullptr, observer, target, o, false);
     double error = 0;
     if (candidates.size() > 1) {
-      error = output_error(c.real, b, samples.inputs, std::min(samples.count, samples_to_try(b.planned)), o.check);
+      if (wanted.empty()) wanted = float_outputs(c.real, samples, std::min(samples.count, samples_to_try(b.planned)), o.check);
+      error = output_error(wanted, b, samples, o.check);
       c.output_error.push_back({observer, error});
     }
     if (observer == candidates[0] || error < kClearly * c.output_error[0].second) best = std::move(b), c.observer = observer;

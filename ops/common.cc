@@ -31,6 +31,12 @@ const Op& op_of(const Node& n) {
   return *op;
 }
 
+const Op& operator_that(bool (*is)(const Op&)) {
+  for (const Op* op : all_ops())
+    if (is(*op)) return *op;
+  throw std::logic_error("an operator that a pass needs is not in ops.def");
+}
+
 std::span<const KernelEntry> all_kernels() {
   static const std::vector<KernelEntry> table = [] {
     std::vector<KernelEntry> t;

@@ -207,6 +207,8 @@ struct Op {
 std::span<const Op* const> all_ops();
 const Op* find_op(std::string_view name);  // nullptr if none
 const Op& op_of(const Node&);              // the node's operator; a bug if it has none
+// For passes, which know operators by what they are: the first of ops.def that is such a one; a bug if there is none.
+const Op& operator_that(bool (*is)(const Op&));
 
 // All kernels, for the host's runtime: rows of every tier.
 std::span<const KernelEntry> all_kernels();
