@@ -70,3 +70,13 @@ def test_a_difference_is_seen(tmp_path):
     make("cortex-m4", model, tmp_path / "out", support.ROOT)
     code, text = emulated("cortex-m4", tmp_path / "out/board.elf")
     assert code == 1 and "NOT the host's bytes" in text
+
+
+def test_the_page_quotes_real_files():
+    """Code of docs/porting.md stands in the example, the start-up code or the linker script, as it is; "..." leaves lines out."""
+    files = [*(f for f in EXAMPLE.iterdir() if f.is_file()), *(support.ROOT / f"test/board/{name}" for name in ("startup.cc", "mps2.ld"))]
+    known = "\n".join(f.read_text() for f in files)
+    page = (support.ROOT / "docs/porting.md").read_text()
+    quotes = re.findall(r"^```(c\+\+|cmake|make|ld)\n(.*?)^```$", page, re.M | re.S)
+    assert len(quotes) >= 8
+    assert [part for _, text in quotes for part in text.split("  ...\n") if part not in known] == []
