@@ -43,7 +43,8 @@ void run(const Options& o) {
 void add_view(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("view", "shows a .pt2 or a .corten in the browser, with Model Explorer");
-  c->add_option("file", o->file, ".pt2, or .corten (with the report.json beside it)")->required();
+  c->add_option("file", o->file, ".pt2, .corten (with the report.json beside it), or the folder that `corten compile` wrote")
+      ->required();
   c->add_option("--host", o->host, "address to listen on; whoever reaches it can read your files")->capture_default_str();
   c->add_option("--port", o->port, "port to listen on (default: the first free one from 8080)")->check(CLI::Range(1, 65535));
   c->add_flag("--no-open", o->no_open, "only print the address");

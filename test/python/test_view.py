@@ -94,7 +94,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def program(digits):
-    server = Server(digits)
+    server = Server(digits.parent)
     yield server
     server.stop()
 
@@ -143,6 +143,22 @@ def test_model(program):
     assert sources(nodes["conv2d"]) == ["input: x"] and sources(nodes["relu"]) == ["conv2d"] and sources(nodes["output: 0"]) == ["linear"]
 
 
+def test_figures_on_request(program, digits):
+    """As a page asks that opened the file itself."""
+    request = {"extensionId": "corten_node_data", "modelPath": str(digits), "graphId": digits.name, "configValues": {}}
+    assert program.ask("/apipost/v1/send_command", {**request, "cmdId": "get_config_editors"})["error"] == ""
+    answer = program.ask("/apipost/v1/send_command", {**request, "cmdId": "run"})
+    assert {d["name"]: {k: r["value"] for k, r in d["results"].items()} for d in answer["result"]} == program.node_data()
+    assert "report.json" in program.ask("/apipost/v1/send_command", {**request, "cmdId": "run", "modelPath": str(bare(digits))})["error"]
+
+
+def bare(image):
+    """The image without the report beside it."""
+    alone = support.folder() / image.name
+    alone.write_bytes(image.read_bytes())
+    return alone
+
+
 def test_it_offers_itself_and_asks_nobody(program):
     adapters = [e for e in program.ask("/api/v1/get_extensions") if e["type"] == "adapter" and "pt2" in e["fileExts"]]
     assert [a["id"] for a in adapters] == ["corten"]
@@ -171,6 +187,8 @@ def test_command(digits):
         port = str(taken.getsockname()[1])
         done = subprocess.run([COMMAND, "view", digits, "--no-open", "--port", port], capture_output=True, text=True)
         assert done.returncode == 1 and port in done.stderr and "--port" in done.stderr
+    done = subprocess.run([COMMAND, "view", digits, "--no-open", "--host", "192.0.2.1"], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1 and "192.0.2.1" in done.stderr
 
 
 def test_extra_is_not_installed(digits):
@@ -192,10 +210,11 @@ def test_residuals_scales_and_no_report(shared):
     adds = [n for n in full.nodes if len({e.sourceNodeId for e in n.incomingEdges}) == 2]
     assert len(adds) == 3
     assert not {n.id for n in full.nodes} - {e.sourceNodeId for n in full.nodes for e in n.incomingEdges} - {"output: 0"}
-    (image.parent / "report.json").unlink()
-    bare = graph_of(opened(image))
-    assert [[e.sourceNodeId for e in n.incomingEdges] for n in bare.nodes] == [[e.sourceNodeId for e in n.incomingEdges] for n in full.nodes]
-    assert node_data_of(opened(image)) == []
+    alone = opened(bare(image))
+    assert [[e.sourceNodeId for e in n.incomingEdges] for n in graph_of(alone).nodes] == [
+        [e.sourceNodeId for e in n.incomingEdges] for n in full.nodes
+    ]
+    assert node_data_of(alone) == []
 
 
 def test_page(program, driver):

@@ -33,14 +33,15 @@ def _view(options: argparse.Namespace) -> int:
     except ImportError as error:
         return _fail(f"Model Explorer cannot be imported: {error}", 'pip install "corten[view]"')
     try:
-        config = _config(os.path.abspath(options.file))
+        path = os.path.abspath(options.file)
+        config = _config(os.path.join(path, "model.corten") if os.path.isdir(path) else path)
     except (CommandError, CompileError) as error:
         return _fail(str(error))
-    if options.port is not None:
-        try:
-            socket.create_server((options.host, options.port)).close()
-        except OSError as error:
-            return _fail(f"cannot listen on {options.host}:{options.port}: {error.strerror}", "give another --port, or none")
+    try:
+        socket.create_server((options.host, options.port or 0)).close()
+    except OSError as error:
+        place = options.host if options.port is None else f"{options.host}:{options.port}"
+        return _fail(f"cannot listen on {place}: {error.strerror}", "give another --port or --host, or neither")
     _keep_off_the_network(options.host)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     model_explorer.visualize_from_config(  # returns after Ctrl-C
@@ -55,7 +56,7 @@ def _view(options: argparse.Namespace) -> int:
 
 def _config(path: str):
     import model_explorer
-    from model_explorer.node_data_builder import ModelNodeData
+    from model_explorer.node_data_builder import GraphNodeData, ModelNodeData
 
     from ._files import opened
     from ._graphs import graph_of
@@ -65,8 +66,17 @@ def _config(path: str):
     file = opened(path)
     graph = graph_of(file).id
     config = model_explorer.config().add_model_from_path(path, adapterId=ADAPTER)
-    for data in node_data_of(file):
-        config.add_node_data(data.name, ModelNodeData(graphsData={graph: data}))
+    names = [data.name for data in node_data_of(file)]
+    for name in names:
+        config.add_node_data(name, "")
+
+    def figures(index: int) -> str:
+        """Read again, as the graph is, whenever the page is loaded: the file may have been compiled anew."""
+        data = {d.name: d for d in node_data_of(opened(path))}
+        known = data.get(names[index], GraphNodeData(name=names[index], results={}))
+        return ModelNodeData(graphsData={graph: known}).to_json_string()
+
+    config.get_node_data = figures
     return config
 
 
