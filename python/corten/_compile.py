@@ -96,7 +96,7 @@ def compile(
             data = None
             if front.needs_data:
                 if calibration is None:
-                    message = "the model needs calibration data: it has no scales of its own"
+                    message = "the model needs calibration data: not all of its values have scales"
                     raise CompileError(message, _CALIBRATION_HELP, source.subject)
                 specs = [Spec(name, tuple(shape), dtype) for name, shape, dtype in front.inputs]
                 data = _samples.collect(calibration, specs, structure, transform).inputs

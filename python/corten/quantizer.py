@@ -116,6 +116,8 @@ Config = QuantizationConfig | None
 class CortenQuantizer(Quantizer):
     """For prepare_pt2e and prepare_qat_pt2e. Setters take a QuantizationConfig, or None to keep that part in float, and return self.
 
+    What is float in PyTorch is int8 on the core all the same: it gets its scales from the `calibration` of `corten.compile`.
+
     The most particular setting counts: a node's name, then the innermost module's name, its type, the operator, at last the global
     one. Concat, pooling, views and other movements of data keep the scale of their input; convolution, batch norm and activation
     have one scale together, and so do additions and their activation.
