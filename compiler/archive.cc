@@ -124,6 +124,7 @@ std::shared_ptr<const Tensor> Archive::tensor(const std::string& name, bool cons
   const Payload& p = *payload;
   if (!p.meta) fail_file(path(), fmt::format("'{}' is not a tensor", name), "remove custom objects from the model");
   const TensorMeta meta = read_tensor_meta(*p.meta, true);
+  if (!meta.refused.empty()) p.meta->fail(refused_type(meta.refused), kTypeHelp);
   if (meta.symbolic_dim >= 0) p.meta->fail("a size of '" + name + "' is symbolic");
   std::string key = fmt::format("{} {} {} {}", p.entry, to_text(meta.dtype), to_text(meta.shape), meta.offset);
   key += to_text(meta.strides);

@@ -22,9 +22,13 @@ struct TensorMeta {
   Shape shape;
   std::vector<int64_t> strides;
   int64_t offset = 0;    // in elements
+  std::string refused;   // the name of its type where no tensor may have that here; dtype means nothing then
   std::string symbolic;  // the expression of the first size that is not a number, "" if all are
   int symbolic_dim = -1;
 };
+// What one says of a tensor of such a type.
+std::string refused_type(const std::string& name);
+inline constexpr const char* kTypeHelp = "use float32 for values and int8, int32 or int64 for integers";
 // Sizes, strides and their product are checked. Strides and offset are read only if `with_strides`.
 TensorMeta read_tensor_meta(const Json&, bool with_strides);
 

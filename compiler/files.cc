@@ -37,7 +37,7 @@ void write_files(const std::string& dir, const std::vector<std::pair<std::string
   namespace fs = std::filesystem;
   std::error_code e;
   fs::create_directories(dir, e);
-  if (e) fail_file(dir, "cannot make this folder: " + e.message(), "choose another with -o");
+  if (e) fail_file(dir, "cannot make this folder: " + e.message(), "choose another folder");
   const std::string suffix = ".tmp" + std::to_string(getpid());
   const auto clean = [&] {
     for (const auto& [name, bytes] : files) fs::remove(fs::path(dir) / (name + suffix), e);

@@ -10,6 +10,11 @@ namespace {
 
 bool same_scale(const Graph& g, ValueId a, ValueId b) { return !g[a].quant || (g[b].quant && *g[a].quant == *g[b].quant); }
 
+void note_fused(Node& into, const Node& gone) {
+  into.fused.push_back(gone.name);
+  into.fused.insert(into.fused.end(), gone.fused.begin(), gone.fused.end());
+}
+
 // Node b into the node that makes its operand. True if b is gone.
 bool into_producer(Graph& g, size_t b_index) {
   Node& b = g.nodes[b_index];
@@ -30,6 +35,7 @@ bool into_producer(Graph& g, size_t b_index) {
     if (const auto unary = b_op.as_unary(b)) taken = a_op.absorb_unary(g, a, *unary);
   if (!taken) return false;
   a.out = b.out;
+  note_fused(a, b);
   g.nodes.erase(g.nodes.begin() + std::ptrdiff_t(b_index));
   return true;
 }
@@ -51,6 +57,7 @@ bool into_unary_of_pair(Graph& g, size_t b_index) {
     if (!a_op.as_unary || a.in.size() != 1 || a.in[0] != x || g[x].shape != g[b.out[0]].shape) continue;
     if (!a_op.absorb_unary || !a_op.absorb_unary(g, a, *unary)) continue;
     a.out = b.out;
+    note_fused(a, b);
     g.nodes.erase(g.nodes.begin() + std::ptrdiff_t(b_index));
     return true;
   }
@@ -70,6 +77,7 @@ bool into_consumer(Graph& g, size_t b_index) {
   const auto padding = a_op.as_padding(g, a);
   if (!padding || !op.absorb_padding(g, b, *padding)) return false;
   b.in[0] = a.in[0];
+  note_fused(b, a);
   return true;
 }
 

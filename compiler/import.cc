@@ -35,7 +35,7 @@ bool is_assert(const std::string& op) {
 
 class Importer {
  public:
-  explicit Importer(const std::string& path) : archive_(path) { g_.source = path; }
+  Importer(const std::string& path, const std::set<std::string>& without) : archive_(path), without_(without) { g_.source = path; }
 
   Graph run() {
     const Json module = archive_.model().at("graph_module");
@@ -67,6 +67,7 @@ class Importer {
   // -- problems: what the file may say, but cannot be compiled
 
   void problem(Diag d) {
+    if (without_.count(d.node)) return;
     d.subject = g_.source;
     if (problems_.size() < kMaxProblems) problems_.push_back(std::move(d));
   }
@@ -190,6 +191,7 @@ class Importer {
     }
     TensorMeta meta;
     const ValueId v = define(body, meta);
+    if (!meta.refused.empty()) problem_about("input '" + g_[v].name + "': " + refused_type(meta.refused), kTypeHelp);
     if (meta.symbolic_dim >= 0) {
       problem_about(fmt::format("dimension {} of input '{}' is dynamic ({})", meta.symbolic_dim, g_[v].name, meta.symbolic),
                     kStaticHelp);
@@ -268,6 +270,7 @@ class Importer {
     auto add = [&](const Json& tensor) {
       TensorMeta meta;
       n.out.push_back(define(tensor, meta));
+      if (!meta.refused.empty()) n.attrs["refused_type"] = meta.refused;
       if (meta.symbolic_dim >= 0) symbolic = meta.symbolic;
     };
     for (const Json& output : json.at("outputs").items()) {
@@ -431,6 +434,7 @@ class Importer {
   }
 
   Archive archive_;
+  const std::set<std::string>& without_;
   Graph g_;
   Scope scope_;
   int depth_ = 0;
@@ -441,9 +445,9 @@ class Importer {
 
 }  // namespace
 
-Graph import_pt2(const std::string& path) {
+Graph import_pt2(const std::string& path, const std::set<std::string>& without) {
   try {
-    return Importer(path).run();
+    return Importer(path, without).run();
   } catch (Error& e) {
     if (e.diag.subject.empty()) e.diag.subject = path;
     throw;

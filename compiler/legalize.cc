@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/annotate.h"
+#include "compiler/archive.h"
 #include "compiler/evaluate.h"
 #include "compiler/passes.h"
 #include "ops/op.h"
@@ -190,6 +191,8 @@ void legalize(Graph& g) {
     try {
       const auto claim = claims().find(n.op);
       if (claim == claims().end()) fail_unknown(g, n);
+      if (n.has("refused_type"))  // of a result, see import
+        fail(g, n, "the result of " + n.op + " is " + n.text("refused_type") + ", a type that is not supported", kTypeHelp);
       std::vector<Node> emitted;
       Legalizer l(g, n, emitted);
       claim->second->legalize(l);

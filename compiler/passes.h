@@ -1,6 +1,7 @@
 // The passes, in the order pipeline.cc calls them. Each is a file, a verb and one signature; none names an operator.
 #pragma once
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "runtime/tier.h"
 
 namespace corten {
+
+// Takes ATen nodes of these names out: what they read becomes an output, what they give an input.
+void cut(Graph&, const std::set<std::string>& names);
 
 // ATen nodes -> operators of ops.def; constants folded; q/dq pairs become scales on values.
 void legalize(Graph&);

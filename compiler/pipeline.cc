@@ -148,8 +148,9 @@ bool needs_calibration(const Graph& g) {
   return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return !g[n.out[0]].quant; });
 }
 
-Graph front(const std::string& model, const AfterPass& after) {
-  Graph g = import_pt2(model);
+Graph front(const std::string& model, const AfterPass& after, const std::set<std::string>& without) {
+  Graph g = import_pt2(model, without);
+  cut(g, without);
   if (after) after("import", g);
   run_pass("legalize", g, after, legalize);
   run_pass("fuse", g, after, fuse);
@@ -159,7 +160,7 @@ Graph front(const std::string& model, const AfterPass& after) {
 Compiled compile(const CompileOptions& o) {
   const Target& target = target_named(o.target);
   Compiled c;
-  c.real = front(o.model, o.after_pass);
+  c.real = front(o.model, o.after_pass, o.without);
   Calibration calibration;
   Samples samples;
   if (needs_calibration(c.real)) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct CompileOptions {
   std::optional<Observer> observer;        // unset: whichever gives the lower output error
   Goal goal = Goal::balanced;
   PlanOptions plan;
+  std::set<std::string> without;  // ATen nodes that are cut out, see passes.h
   std::function<void(const std::string& pass, const Graph&)> after_pass;
   // Called on any thread; what they throw ends the compilation.
   std::function<void(int64_t done, int64_t all)> progress;  // of calibration
@@ -47,6 +49,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> supported_operator
 bool needs_calibration(const Graph& real);  // some value has no scale of its own
 
 // The program up to fuse, for compare and inspect.
-Graph front(const std::string& model, const std::function<void(const std::string&, const Graph&)>& after_pass = {});
+Graph front(const std::string& model, const std::function<void(const std::string&, const Graph&)>& after_pass = {},
+            const std::set<std::string>& without = {});
 
 }  // namespace corten

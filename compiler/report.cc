@@ -133,16 +133,6 @@ Json image_parts(const Compiled& c) {
   return parts;
 }
 
-// Rows of the operator's table above the chosen one that this target could run, but for their condition.
-Json skipped_rows(const Op& op, std::string_view kernel, Tier tier) {
-  Json rows = Json::array();
-  for (const KernelRow& row : op.kernels) {
-    if (row.function == kernel) break;
-    if (row.tier <= tier) rows.push_back({{"kernel", row.function}, {"tier", to_text(row.tier)}, {"condition", row.condition}});
-  }
-  return rows;
-}
-
 // How many output channels were left out because they never change; null if none, or if the value is not the float program's.
 Json pruned_channels(const Compiled& c, const Value& out) {
   if (out.of == kNone || size_t(out.of) >= c.real.values.size()) return {};
@@ -164,7 +154,7 @@ Json step_of(const Compiled& c, const Node& n, size_t index) {
   Json step = {{"node", s.node}, {"op", n.op}, {"aten", s.aten}, {"kernel", s.lowered.kernel}};
   if (const KernelRow* row = row_named(op_of(n).kernels, s.lowered.kernel)) {
     step["kernel_tier"] = to_text(row->tier);
-    step["skipped_rows"] = skipped_rows(op_of(n), s.lowered.kernel, p.tier);
+    step["skipped_rows"] = skipped_rows(s.lowered);
   }
   step["shape"] = out.shape, step["macs"] = s.lowered.macs;
   step["constant_bytes"] = constant_bytes, step["params_bytes"] = s.lowered.params.size();
@@ -178,6 +168,7 @@ Json step_of(const Compiled& c, const Node& n, size_t index) {
   step["value"] = name_of(c.real, c.lowered, n.out[0]);
   step["perm"] = out.perm;
   if (out.quant) step["scale"] = out.quant->scale[0], step["zero_point"] = out.quant->zero[0];
+  if (!n.fused.empty()) step["fused"] = n.fused;
   if (Json pruned = pruned_channels(c, out); !pruned.is_null()) step["pruned"] = pruned;
   return step;
 }
@@ -197,6 +188,19 @@ std::string_view goal_name(Goal g) {
 }  // namespace
 
 std::string_view observer_name(Observer o) { return o == Observer::mse ? "histogram MSE" : "min-max"; }
+
+Json skipped_rows(const Lowered& step) {
+  Json rows = Json::array();
+  for (const SkippedRow& row : step.skipped) {
+    rows.push_back({{"kernel", row.kernel}, {"tier", to_text(row.tier)}, {"condition", row.condition}, {"unmet", Json::array()}});
+    for (const Unmet& u : row.unmet) {
+      Json unmet = {{"condition", u.condition}, {"needs", u.needs}, {"actual", u.actual}};
+      if (!u.advice.empty()) unmet["advice"] = u.advice;
+      rows.back()["unmet"].push_back(std::move(unmet));
+    }
+  }
+  return rows;
+}
 
 nlohmann::ordered_json report_json(const Compiled& c, const CompileOptions& o) {
   const Planned& p = c.planned;

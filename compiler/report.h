@@ -12,6 +12,7 @@ namespace corten {
 inline constexpr int kReportVersion = 1;  // of the schema
 
 nlohmann::ordered_json report_json(const Compiled&, const CompileOptions&);
+nlohmann::ordered_json skipped_rows(const Lowered&);
 std::string_view observer_name(Observer);  // "min-max", "histogram MSE"
 
 // Is this a report of this version's schema? All of its steps are objects then; other fields may be anything.

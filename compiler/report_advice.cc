@@ -58,7 +58,7 @@ std::string refused_rows(const Json& step, const std::string& tier, bool own_tie
   std::string s;
   for (const Json& row : list_of(step, "skipped_rows")) {
     if (own_tier_only && text_of(row, "tier") != tier) continue;
-    s += fmt::format("{}{} asks for {}", s.empty() ? "" : "; ", text_of(row, "kernel"), text_of(row, "condition"));
+    s += fmt::format("{}{} needs {}", s.empty() ? "" : ". ", text_of(row, "kernel"), unmet_text(row));
   }
   return s;
 }

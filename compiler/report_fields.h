@@ -43,4 +43,14 @@ inline const nlohmann::ordered_json& list_of(const nlohmann::ordered_json& j, co
   return found.is_array() ? found : none;
 }
 
+// What a row of steps[].skipped_rows[] asks for and does not get: words, and the values here in parentheses.
+inline std::string unmet_text(const nlohmann::ordered_json& row) {
+  std::string s;
+  for (const nlohmann::ordered_json& u : list_of(row, "unmet")) {
+    const std::string actual = text_of(u, "actual");
+    s += (s.empty() ? "" : "; ") + text_of(u, "needs") + (actual.empty() ? "" : " (here: " + actual + ")");
+  }
+  return s.empty() ? text_of(row, "condition") : s;  // an earlier version's report has no words
+}
+
 }  // namespace corten

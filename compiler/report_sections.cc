@@ -140,7 +140,7 @@ std::string pruned_table(const Json& report) {
 // Steps that could not take the first row of their operator that this core can run.
 std::string row_table(const Json& report) {
   Table t("row-table", "Steps that do not run the first kernel row of their operator",
-          {{"Step"}, {"Kernel"}, {"Tier"}, {"Rows before it, and what they ask for"}});
+          {{"Step"}, {"Kernel"}, {"Tier"}, {"Rows before it, and what they need"}});
   const std::string tier = text_of(report, "tier");
   int index = -1;
   for (const Json& step : list_of(report, "steps")) {
@@ -150,8 +150,7 @@ std::string row_table(const Json& report) {
     if (own.empty() || (rows.empty() && own == tier)) continue;
     std::string why;
     for (const Json& row : rows)
-      why += fmt::format("<li><code>{}</code>: <code>{}</code></li>", escaped(text_of(row, "kernel")),
-                         escaped(text_of(row, "condition")));
+      why += fmt::format("<li><code>{}</code> needs {}</li>", escaped(text_of(row, "kernel")), escaped(unmet_text(row)));
     why = why.empty() ? fmt::format("{} has no {} kernel", escaped(text_of(step, "op")), escaped(tier)) : "<ul>" + why + "</ul>";
     t.row({{step_link(report, index), double(index)}, code(text_of(step, "kernel")), words(own), {why}});
   }

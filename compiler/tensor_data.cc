@@ -131,15 +131,16 @@ std::string name_of_scalar_type(int64_t t) {
   return name ? name : fmt::format("number {}", t);
 }
 
+std::string refused_type(const std::string& name) { return fmt::format("the type {} is not supported", name); }
+
 TensorMeta read_tensor_meta(const Json& json, bool with_strides) {
   TensorMeta meta;
   const Json type = json.at("dtype");
   const auto dtype = dtype_of_scalar_type(type.integer());
-  if (!dtype) {
-    type.fail(fmt::format("the type {} is not supported", name_of_scalar_type(type.integer())),
-              "use float32 for values and int8, int32 or int64 for integers");
-  }
-  meta.dtype = *dtype;
+  if (dtype)
+    meta.dtype = *dtype;
+  else
+    meta.refused = name_of_scalar_type(type.integer());
   if (const auto layout = json.find("layout"); layout && layout->integer() != 7) {
     layout->fail("only strided (dense) tensors are supported", "call .to_dense() before the export");
   }

@@ -78,6 +78,7 @@ struct Node {
   std::vector<ValueId> out;
   std::map<std::string, Attr> attrs;
   Location where;
+  std::vector<std::string> fused;  // names of nodes that became part of this one
 
   bool has(std::string_view key) const;
   int64_t integer(std::string_view key, int64_t missing = 0) const;

@@ -1,6 +1,7 @@
 // The operator list, and what op.cc files share.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "ops/op.h"
 
@@ -48,6 +49,42 @@ std::span<const KernelEntry> all_kernels() {
     return t;
   }();
   return table;
+}
+
+double factor_of(int32_t mult, int32_t shift) { return std::ldexp(double(mult), -31 - shift); }
+
+std::string short_text(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", v);
+  return text;
+}
+
+std::vector<std::string_view> parts_of(std::string_view condition) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t start = 0;
+  for (size_t i = 0; i < condition.size(); i++) {
+    depth += (condition[i] == '(') - (condition[i] == ')');
+    if (depth || condition.substr(i, 4) != " && ") continue;
+    parts.push_back(condition.substr(start, i - start));
+    start = i + 4;
+  }
+  parts.push_back(condition.substr(start));
+  return parts;
+}
+
+Unmet unmet_term(std::span<const Term> terms, std::string_view condition, const Facts& facts) {
+  const auto term = std::find_if(terms.begin(), terms.end(), [&](const Term& t) { return t.condition == condition; });
+  if (term == terms.end()) return {std::string(condition), std::string(condition), "", ""};
+  Unmet u = {std::string(condition), std::string(term->needs), "", std::string(term->advice)};
+  std::string_view names = term->facts;
+  while (!names.empty()) {
+    const std::string_view name = names.substr(0, names.find(", "));
+    names.remove_prefix(std::min(names.size(), name.size() + 2));
+    for (const auto& [key, value] : facts)
+      if (key == name) u.actual += (u.actual.empty() ? "" : ", ") + std::string(key) + " " + value;
+  }
+  return u;
 }
 
 const KernelRow* row_named(std::span<const KernelRow> rows, std::string_view name) {

@@ -211,28 +211,68 @@ inline void set_out_perm(Node& n, const std::vector<int>& perm, const std::vecto
 
 // ---- lowering -------------------------------------------------------------------------------------------------------------
 
+// A condition with each side of its && noted: `Condition() && a && b`.
+struct Condition {
+  uint32_t sides = 0, failed = 0;  // failed: bit i for side i
+  explicit operator bool() const { return failed == 0; }
+};
+inline Condition operator&&(Condition c, bool holds) {
+  if (!holds) c.failed |= 1u << c.sides;
+  c.sides++;
+  return c;
+}
+
 // What kernels.def says about a row beside its name; op.cc expands each line to CORTEN_CHOICE, in the order of its KernelRows.
 template <class Params>
 struct Choice {
-  bool (*usable)(const Params&);
+  Condition (*condition)(const Params&);
   uint32_t (*scratch)(const Params&);
 };
-#define CORTEN_CHOICE(Params, tier, fn, is_usable, scratch_bytes, packing) \
-  {[]([[maybe_unused]] const Params& p) -> bool { return is_usable; },     \
-   []([[maybe_unused]] const Params& p) -> uint32_t { return uint32_t(scratch_bytes); }},
+#define CORTEN_CONDITION(Params, usable) []([[maybe_unused]] const Params& p) -> Condition { return Condition() && usable; }
+#define CORTEN_SCRATCH(Params, bytes) []([[maybe_unused]] const Params& p) -> uint32_t { return uint32_t(bytes); }
+#define CORTEN_CHOICE(Params, tier, fn, usable, scratch_bytes, packing) \
+  {CORTEN_CONDITION(Params, usable), CORTEN_SCRATCH(Params, scratch_bytes)},
 
-// The step for the first usable row at or below the tier; the last row takes everything.
-template <class Params, size_t N>
-Lowered lowered(const KernelRow (&rows)[N], const Choice<Params> (&choices)[N], const LowerArgs& a, const Params& p) {
+// The first usable row at or below the tier, put into `step` with what kept those before it from being taken; the last row takes
+// everything.
+template <class Params, class RowChoice, size_t N>
+const RowChoice& choose(const KernelRow (&rows)[N], const RowChoice (&choices)[N], const LowerArgs& a, const Params& p,
+                        const Facts& facts, Lowered& step) {
   for (size_t i = 0; i < N; i++) {
-    if (rows[i].tier > a.tier || !choices[i].usable(p)) continue;
-    Lowered step;
-    step.kernel = rows[i].function;
-    step.params = bytes_of(p);
-    step.scratch_bytes = choices[i].scratch(p);
-    return step;
+    if (rows[i].tier > a.tier) continue;
+    const Condition c = choices[i].condition(p);
+    if (c) {
+      step.kernel = rows[i].function;
+      step.scratch_bytes = choices[i].scratch(p);
+      return choices[i];
+    }
+    SkippedRow skipped = {rows[i].function, rows[i].tier, rows[i].condition, {}};
+    const std::vector<std::string_view> parts = parts_of(rows[i].condition);
+    for (uint32_t k = 0; k < c.sides && k < parts.size(); k++)
+      if (c.failed >> k & 1) skipped.unmet.push_back(unmet_term(op_of(a.n).terms, parts[k], facts));
+    step.skipped.push_back(std::move(skipped));
   }
   throw std::logic_error(a.n.op + ": no kernel row takes this");
+}
+
+template <class Params, size_t N>
+Lowered lowered(const KernelRow (&rows)[N], const Choice<Params> (&choices)[N], const LowerArgs& a, const Params& p,
+                const Facts& facts = {}) {
+  Lowered step;
+  choose(rows, choices, a, p, facts, step);
+  step.params = bytes_of(p);
+  return step;
+}
+
+// The constants of an operator with weights, as the chosen row packs them.
+template <class Params, class Packing, class Source>
+void pack(Lowered& step, Params p, const Packing& packing, const Source& source) {
+  p.weights_bytes = packing.weights_bytes(p), p.tables_bytes = packing.tables_bytes(p);
+  Blob weights = {std::vector<uint8_t>(p.weights_bytes), offsetof(Params, weights)};
+  Blob tables = {std::vector<uint8_t>(p.tables_bytes), offsetof(Params, tables)};
+  packing.pack(p, source, weights.bytes.data(), tables.bytes.data());
+  step.params = bytes_of(p);
+  step.blobs = {std::move(weights), std::move(tables)};
 }
 
 // An int8 operand or result with one scale.

@@ -85,6 +85,29 @@ struct KernelRow {
   extern "C" bool fn##_check(const CheckArgs*);
 #define CORTEN_KERNEL_ROW(tier, fn, usable, ...) {Tier::tier, #fn, kernel_id(#fn), fn, fn##_check, #usable},
 
+// What a part of a row's condition says, in words for people who know neither the code nor its names.
+struct Term {
+  std::string_view condition;    // as kernels.def says it; one side of its &&
+  std::string_view needs;        // completes "this row needs ..."
+  std::string_view facts = {};   // names of the step's facts to show beside it, separated by ", "
+  std::string_view advice = {};  // what would make it hold, if anything but another layer
+};
+std::vector<std::string_view> parts_of(std::string_view condition);  // around its && outside parentheses
+
+// What the terms speak of, with this step's values: {"kernel", "3x3"}.
+using Facts = std::vector<std::pair<std::string_view, std::string>>;
+
+// A row before the chosen one, and the terms that did not hold.
+struct Unmet {
+  std::string condition, needs, actual, advice;
+};
+struct SkippedRow {
+  std::string_view kernel;
+  Tier tier;
+  std::string_view condition;
+  std::vector<Unmet> unmet;
+};
+
 // A constant of a step; `offset_field` is where in the params its image offset is written (uint32).
 struct Blob {
   std::vector<uint8_t> bytes;
@@ -111,6 +134,7 @@ struct Lowered {
   uint32_t scratch_bytes = 0;
   std::vector<Overlap> overlaps;  // operands the output may lie over
   int64_t macs = 0;
+  std::vector<SkippedRow> skipped;  // rows that the target could run, but for their condition
 };
 
 // What the user would rather have (--optimize). Rows ask for it through flags that the operator sets in its params.
@@ -175,8 +199,9 @@ struct Op {
   std::optional<Quant> (*fixed_quant)(const Node&) = nullptr;      // goes before the rule: softmax, sigmoid, tanh
   void (*permute)(Node&, const std::vector<int>& perm) = nullptr;  // elementwise ops with dims in attributes
   std::span<const KernelRow> kernels = {};
-  bool alias = false;     // output is operand 0's bytes
-  bool in_place = false;  // output may overwrite operand 0 when it dies here (same element count)
+  std::span<const Term> terms = {};  // of all conditions but `true`
+  bool alias = false;                // output is operand 0's bytes
+  bool in_place = false;             // output may overwrite operand 0 when it dies here (same element count)
   // Traits. as_*: this node is just that. absorb_*: take that in, or say no.
   std::optional<Quant> (*as_quantise)(const Graph&, const Node&) = nullptr;    // float -> int8 by this scale
   std::optional<Quant> (*as_dequantise)(const Graph&, const Node&) = nullptr;  // int8 (or an int32 bias) -> float by this scale
@@ -225,5 +250,8 @@ std::vector<uint8_t> bytes_of(const T& v) {
 }
 const Quant& quant_of(const Graph&, ValueId, const Node&);  // fails with a located message where a scale is missing
 const KernelRow* row_named(std::span<const KernelRow>, std::string_view);
+std::string short_text(double);                 // four digits
+double factor_of(int32_t mult, int32_t shift);  // what a Scale multiplies by
+Unmet unmet_term(std::span<const Term>, std::string_view condition, const Facts&);
 
 }  // namespace corten

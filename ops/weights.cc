@@ -179,4 +179,10 @@ WeightTables weight_tables(const Graph& g, const Node& n, int64_t taps) {
   return t;
 }
 
+std::string largest_factor(const WeightTables& t) {
+  double largest = 0;
+  for (size_t o = 0; o < t.mult.size(); o++) largest = std::max(largest, factor_of(t.mult[o], t.shift[o]));
+  return short_text(largest);
+}
+
 }  // namespace corten

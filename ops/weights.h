@@ -24,6 +24,7 @@ struct WeightTables {
   bool shifts_positive, acc30, per_tensor;
 };
 WeightTables weight_tables(const Graph&, const Node&, int64_t taps);
+std::string largest_factor(const WeightTables&);  // input scale * weight scale / output scale, over the output channels
 
 // ---- channels that never change; weights are (out, in / groups, ...) int8 by now -------------------------------------------
 

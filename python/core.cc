@@ -15,6 +15,7 @@
 
 #include "compiler/compare.h"
 #include "compiler/emit.h"
+#include "compiler/explain.h"
 #include "compiler/files.h"
 #include "compiler/pipeline.h"
 #include "compiler/program_file.h"
@@ -179,6 +180,25 @@ Compilation compile_model(const Model& model, const std::optional<std::vector<Fl
       std::move(progress));
 }
 
+std::vector<std::tuple<std::string, std::vector<int64_t>, std::string>> list_inputs(const std::string& path) {
+  std::vector<std::tuple<std::string, std::vector<int64_t>, std::string>> all;
+  for (const Value& v : inputs_of(path)) all.emplace_back(v.name, v.shape, std::string(to_text(v.dtype)));
+  return all;
+}
+
+std::string explain_model(const std::string& path, const std::optional<std::vector<Floats>>& data, const std::string& target,
+                          const std::string& optimize, nb::object progress) {
+  CompileOptions o = options_of({path, {}, {}, false}, {target, data ? "auto" : "minmax", optimize, false, false});
+  if (data) o.samples = samples_of(*data);
+  return interruptible<std::string>(
+      [o](Task& task) mutable {
+        o.progress = [&task](int64_t done, int64_t all) { task.progress(done, all); };
+        o.check = [&task] { task.check(); };
+        return explain(o).dump();
+      },
+      std::move(progress));
+}
+
 // ---- program ------------------------------------------------------------------------------------------------------------------
 
 constexpr size_t kRunAtOnce = 16;  // samples between two checks
@@ -329,6 +349,8 @@ NB_MODULE(_core, m) {
   m.def("open_model", &open_model, "path"_a);
   m.def("compile", &compile_model, "model"_a, "data"_a.none(), "target"_a, "observer"_a, "optimize"_a, "float_io"_a,
         "keep_inputs"_a, "progress"_a.none(), "the program, its report as JSON, warnings");
+  m.def("inputs_of", &list_inputs, "path"_a, "name, shape and type of each input of a .pt2, whatever its operators");
+  m.def("explain", &explain_model, "path"_a, "data"_a.none(), "target"_a, "optimize"_a, "progress"_a.none(), "JSON");
   m.def(
       "check_target", [](const std::string& name) { target_named(name); }, "name"_a);
   m.def("targets", &list_targets, "name, kernel tier, emulated board and meaning of each");

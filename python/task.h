@@ -41,7 +41,7 @@ class Task {
 void abandon(std::thread);
 void join_abandoned();
 
-inline constexpr std::chrono::milliseconds kPoll{20}, kGrace{40};
+inline constexpr std::chrono::milliseconds kPoll{5}, kGrace{15};
 
 // Runs work(task) and returns its result. To be called with the GIL. `work` must own all that it uses: where a signal's handler or
 // `progress` (None, or called with done and all) raises, it may run on for a while after this has thrown.

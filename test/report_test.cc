@@ -173,12 +173,14 @@ TEST_CASE("report: advice has facts only") {
   CHECK(advice[1].bytes == 96);
   report["steps"][0]["kernel"] = "conv2d_s8_scalar", report["steps"][0]["kernel_tier"] = "scalar";
   report["steps"][0]["skipped_rows"] = {{{"kernel", "conv2d_s8_mve"}, {"tier", "mve"}, {"condition", "p.groups == 1"}}};
+  const Json unmet = {{"condition", "p.groups == 1"}, {"needs", "one group"}, {"actual", "groups 4"}};
+  report["steps"][0]["skipped_rows"][0]["unmet"] = Json::array({unmet});
   Json bench = small_bench();
   bench["steps"][0]["kernel"] = "conv2d_s8_scalar";
   merge_bench(report, bench, "b.json");
   advice = advice_on(report);
   REQUIRE(advice.size() == 4);
-  CHECK(has(advice[3].text, "conv2d_s8_mve asks for p.groups == 1"));
+  CHECK(has(advice[3].text, "conv2d_s8_mve needs one group (here: groups 4)"));
   CHECK(advice[3].cycles == 1200);
   CHECK(has(advice[2].text, "multiply-accumulate"));
   CHECK(advice[2].steps == std::vector<int>{1});

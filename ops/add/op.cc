@@ -20,6 +20,10 @@ constexpr Choice<AddParams> kChoices[] = {
 #include "ops/add/kernels.def"
 #undef KERNEL
 };
+constexpr Term kTerms[] = {
+    {"has_unit_steps(p.shape)", "operands that lie densely along the innermost dimension, or repeat there", "innermost steps"},
+    {"add_saturates(p)", "no activation fused in that clamps more narrowly than int8 does", "clamp"},
+};
 
 // out = self * self_coef + other * other_coef
 void combine(Legalizer& l, double self_coef, double other_coef) {
@@ -60,7 +64,9 @@ Lowered lower(const LowerArgs& a) {
   AddParams p =
       make_add(qa.scale * a.n.real("a_coef", 1), qa.zero, qb.scale * a.n.real("b_coef", 1), qb.zero, qy.scale, qy.zero, b.lo, b.hi);
   p.shape = broadcast_loops(a);
-  return lowered(kRows, kChoices, a, p);
+  const Facts facts = {{"innermost steps", std::to_string(p.shape.a_stride[3]) + " and " + std::to_string(p.shape.b_stride[3])},
+                       {"clamp", std::to_string(p.lo) + " to " + std::to_string(p.hi)}};
+  return lowered(kRows, kChoices, a, p, facts);
 }
 
 }  // namespace
@@ -75,6 +81,7 @@ const Op op_add = {
     .layout = LayoutRule::elementwise,
     .quant = QuantRule::observed,
     .kernels = kRows,
+    .terms = kTerms,
     .in_place = true,
     .absorb_clamp = absorb_clamp_attrs,
 };

@@ -9,8 +9,7 @@
 #include "ops/conv2d/overlap.h"
 #include "ops/conv2d/packings.h"
 #include "ops/conv2d/reference.h"
-#include "ops/op.h"
-#include "ops/weights.h"
+#include "ops/legal.h"
 
 namespace corten {
 
@@ -25,16 +24,14 @@ constexpr KernelRow kRows[] = {
 #undef KERNEL
 };
 
-struct Choice {
-  bool (*usable)(const ConvParams&);
-  uint32_t (*scratch)(const ConvParams&);
+struct ConvChoice : Choice<ConvParams> {
   const ConvPacking* packing;
   ConvOverlap (*overlap)(const ConvParams&);
 };
-constexpr Choice kChoices[] = {
-#define KERNEL(tier, fn, usable, scratch, packing, overlap)                                      \
-  {[]([[maybe_unused]] const ConvParams& p) -> bool { return usable; },                          \
-   []([[maybe_unused]] const ConvParams& p) -> uint32_t { return uint32_t(scratch); }, &packing, \
+constexpr ConvChoice kChoices[] = {
+#define KERNEL(tier, fn, usable, scratch, packing, overlap)                     \
+  {{CORTEN_CONDITION(ConvParams, usable), CORTEN_SCRATCH(ConvParams, scratch)}, \
+   &packing,                                                                    \
    []([[maybe_unused]] const ConvParams& p) -> ConvOverlap { return overlap; }},
 #include "ops/conv2d/kernels.def"
 #undef KERNEL
@@ -239,6 +236,30 @@ ConvParams params_of(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Term kTerms[] = {
+#include "ops/conv2d/terms.inc"
+};
+
+Facts facts_of(const ConvParams& p, const WeightTables& t) {
+  const auto times = [](int64_t a, int64_t b) { return std::to_string(a) + "x" + std::to_string(b); };
+  const auto minima = [](auto first, auto last) { return std::count(first, last, -128); };
+  int64_t most = 0;
+  for (auto w = t.weights.begin(); w != t.weights.end(); w += conv_taps(p))
+    most = std::max<int64_t>(most, minima(w, w + conv_taps(p)));
+  return {{"kernel", times(p.k_h, p.k_w)},
+          {"stride", times(p.stride_h, p.stride_w)},
+          {"dilation", times(p.dil_h, p.dil_w)},
+          {"padding", times(p.pad_t, p.pad_l)},
+          {"groups", std::to_string(p.groups)},
+          {"channels", std::to_string(p.in_c) + " to " + std::to_string(p.out_c)},
+          {"output", times(p.out_h, p.out_w)},
+          {"output positions", std::to_string(int64_t(p.n) * p.out_h * p.out_w)},
+          {"weights per output", std::to_string(conv_taps(p))},
+          {"weights of -128", std::to_string(minima(t.weights.begin(), t.weights.end()))},
+          {"most weights of -128 in a channel", std::to_string(most)},
+          {"largest factor", largest_factor(t)}};
+}
+
 Lowered lower(const LowerArgs& a) {
   ConvParams p = params_of(a.g, a.n);
   WeightTables t = weight_tables(a.g, a.n, conv_taps(p));
@@ -254,23 +275,12 @@ Lowered lower(const LowerArgs& a) {
   const ConvSource source = {ohwi.data(), t.bias.data(), t.mult.data(), t.shift.data()};
   p.flags |= conv_tap_facts(p, source.weights) | conv_dsp_facts(p, source) | conv_scalar_facts(p, source);
   p.flags |= a.goal == Goal::speed ? kConvForSpeed : a.goal == Goal::ram ? kConvForRam : a.goal == Goal::size ? kConvForSize : 0u;
-  for (size_t i = 0; i < std::size(kRows); i++) {
-    const Choice& choice = kChoices[i];
-    if (kRows[i].tier > a.tier || !choice.usable(p)) continue;
-    Lowered l;
-    l.kernel = kRows[i].function;
-    l.scratch_bytes = choice.scratch(p);
-    if (const ConvOverlap o = choice.overlap(p); !o.none) l.overlaps.push_back({0, o.distance, o.exact});
-    l.macs = int64_t(p.n) * p.out_h * p.out_w * p.out_c * conv_taps(p);
-    p.weights_bytes = choice.packing->weights_bytes(p), p.tables_bytes = choice.packing->tables_bytes(p);
-    Blob weights = {std::vector<uint8_t>(p.weights_bytes), offsetof(ConvParams, weights)};
-    Blob tables = {std::vector<uint8_t>(p.tables_bytes), offsetof(ConvParams, tables)};
-    choice.packing->pack(p, source, weights.bytes.data(), tables.bytes.data());
-    l.params = bytes_of(p);
-    l.blobs = {std::move(weights), std::move(tables)};
-    return l;
-  }
-  throw std::logic_error("conv2d: no row takes this");
+  Lowered step;
+  const ConvChoice& choice = choose(kRows, kChoices, a, p, facts_of(p, t), step);
+  if (const ConvOverlap o = choice.overlap(p); !o.none) step.overlaps.push_back({0, o.distance, o.exact});
+  step.macs = int64_t(p.n) * p.out_h * p.out_w * p.out_c * conv_taps(p);
+  pack(step, p, *choice.packing, source);
+  return step;
 }
 
 }  // namespace
@@ -286,6 +296,7 @@ const Op op_conv2d = {
     .layout = LayoutRule::channels_last,
     .quant = QuantRule::observed,
     .kernels = kRows,
+    .terms = kTerms,
     .absorb_clamp = absorb_clamp,
     .absorb_affine = absorb_affine,
     .absorb_padding = absorb_padding,

@@ -80,8 +80,6 @@ constexpr bool conv_scalar_wide_usable(const ConvParams& p) {
   const uint32_t taps = uint32_t(conv_taps(p)), waste = (conv_taps4(p) - taps) * p.out_c;
   return p.groups == 1 && (p.flags & kConvTap127) && taps <= kScalarTaps && (waste <= 512 || waste * 20 <= taps * p.out_c);
 }
-constexpr bool conv_scalar_short_usable(const ConvParams& p) { return (p.flags & kConvShortExact) && conv_scalar_wide_usable(p); }
-constexpr bool conv_scalar_usable(const ConvParams& p) { return (p.flags & kConvDspExact) && conv_scalar_wide_usable(p); }
 
 // Depthwise: weights plain, tables as above.
 inline void conv_scalar_depthwise_pack(const ConvParams& p, const ConvSource& s, uint8_t* weights, uint8_t* tables) {

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/legal.h"
 #include "ops/linear/packings.h"
-#include "ops/op.h"
-#include "ops/weights.h"
 
 namespace corten {
 
@@ -21,17 +20,28 @@ constexpr KernelRow kRows[] = {
 #undef KERNEL
 };
 
-struct Choice {
-  bool (*usable)(const LinearParams&);
-  uint32_t (*scratch)(const LinearParams&);
+struct LinearChoice : Choice<LinearParams> {
   const LinearPacking* packing;
 };
-constexpr Choice kChoices[] = {
-#define KERNEL(tier, fn, usable, scratch, packing)                        \
-  {[]([[maybe_unused]] const LinearParams& p) -> bool { return usable; }, \
-   []([[maybe_unused]] const LinearParams& p) -> uint32_t { return uint32_t(scratch); }, &packing},
+constexpr LinearChoice kChoices[] = {
+#define KERNEL(tier, fn, usable, scratch, packing) \
+  {{CORTEN_CONDITION(LinearParams, usable), CORTEN_SCRATCH(LinearParams, scratch)}, &packing},
 #include "ops/linear/kernels.def"
 #undef KERNEL
+};
+constexpr Term kTerms[] = {
+    {"p.flags & kLinearShiftsPositive", "every output's factor (input scale * weight scale / output scale) to be below 1/2",
+     "largest factor", "an output range that is very narrow beside the inputs' causes this; look at this layer's calibration"},
+    {"p.flags & kLinearDspExact", "no weight of -128, and every output's scaling to be exact with one 32-bit multiplication",
+     "weights of -128, largest factor", "if there are weights of -128: quantise to -127..127 (weight_qmin=-127)"},
+    {"p.flags & kLinearForSpeed", "optimize='speed', since it spends flash for speed", "", "compile with optimize='speed'"},
+    {"!(p.flags & kLinearForRam)", "another goal than optimize='ram', since it needs scratch", "",
+     "compile with another optimize="},
+    {"linear_scalar_usable(p)",
+     "no weight of -128, scaling exact with one 32-bit multiplication, and at most 5 % (or 512 bytes) of the weights spent on "
+     "rounding the "
+     "inputs up to a multiple of 4",
+     "inputs, outputs, weights of -128", "make the number of inputs a multiple of 4"},
 };
 
 void legalize_linear(Legalizer& l) {
@@ -151,22 +161,15 @@ Lowered lower(const LowerArgs& a) {
              : a.goal == Goal::ram  ? kLinearForRam
              : a.goal == Goal::size ? kLinearForSize
                                     : 0u;
-  for (size_t i = 0; i < std::size(kRows); i++) {
-    const Choice& choice = kChoices[i];
-    if (kRows[i].tier > a.tier || !choice.usable(p)) continue;
-    Lowered l;
-    l.kernel = kRows[i].function;
-    l.scratch_bytes = choice.scratch(p);
-    l.macs = int64_t(p.rows) * p.in * p.out;
-    p.weights_bytes = choice.packing->weights_bytes(p), p.tables_bytes = choice.packing->tables_bytes(p);
-    Blob weights = {std::vector<uint8_t>(p.weights_bytes), offsetof(LinearParams, weights)};
-    Blob tables = {std::vector<uint8_t>(p.tables_bytes), offsetof(LinearParams, tables)};
-    choice.packing->pack(p, source, weights.bytes.data(), tables.bytes.data());
-    l.params = bytes_of(p);
-    l.blobs = {std::move(weights), std::move(tables)};
-    return l;
-  }
-  throw std::logic_error("linear: no row takes this");
+  const Facts facts = {{"inputs", std::to_string(p.in)},
+                       {"outputs", std::to_string(p.out)},
+                       {"weights of -128", std::to_string(std::count(t.weights.begin(), t.weights.end(), -128))},
+                       {"largest factor", largest_factor(t)}};
+  Lowered step;
+  const LinearChoice& choice = choose(kRows, kChoices, a, p, facts, step);
+  step.macs = int64_t(p.rows) * p.in * p.out;
+  pack(step, p, *choice.packing, source);
+  return step;
 }
 
 }  // namespace
@@ -182,6 +185,7 @@ const Op op_linear = {
     .layout = LayoutRule::row_major,
     .quant = QuantRule::observed,
     .kernels = kRows,
+    .terms = kTerms,
     .absorb_clamp = absorb_clamp,
     .absorb_affine = absorb_affine,
     .bounds = bounds,

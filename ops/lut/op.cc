@@ -23,6 +23,9 @@ constexpr Choice<LutParams> kChoices[] = {
 #include "ops/lut/kernels.def"
 #undef KERNEL
 };
+constexpr Term kTerms[] = {
+    {"p.channels == 1", "one table for all channels", "tables"},
+};
 
 // ---- claims -----------------------------------------------------------------------------------------------------------------
 
@@ -312,7 +315,7 @@ Lowered table_step(const LowerArgs& a, int64_t channels, F f) {
   const Scaled x = scaled(a, a.n.in[0]), y = scaled(a, a.n.out[0]);
   const Bounds b = bounds(a);
   LutParams p = {uint32_t(elements(a.g[a.n.out[0]].shape)), uint32_t(channels), 0};
-  Lowered step = lowered(kRows, kChoices, a, p);
+  Lowered step = lowered(kRows, kChoices, a, p, {{"tables", std::to_string(p.channels)}});
   Blob tables = {std::vector<uint8_t>(size_t(channels) * 256), offsetof(LutParams, table)};
   for (int64_t c = 0; c < channels; c++) {
     auto* table = reinterpret_cast<int8_t*>(tables.bytes.data() + c * 256);
@@ -383,6 +386,7 @@ const Op op_lut = {
     .quant = QuantRule::observed,
     .fixed_quant = fixed_quant,
     .kernels = kRows,
+    .terms = kTerms,
     .in_place = true,
     .as_clamp = as_clamp,
     .as_affine = as_affine,
@@ -401,6 +405,7 @@ const Op op_prelu = {
     .layout = LayoutRule::channels_last,
     .quant = QuantRule::observed,
     .kernels = kRows,
+    .terms = kTerms,
     .in_place = true,
     .absorb_clamp = absorb_clamp_attrs,
 };

@@ -20,6 +20,12 @@ constexpr Choice<MeanParams> kChoices[] = {
 #include "ops/mean/kernels.def"
 #undef KERNEL
 };
+constexpr Term kTerms[] = {
+    {"mean_is_columns(p)", "a mean over all but the channels, or over the dimensions just before them",
+     "loops kept, loops reduced"},
+    {"mean_is_rows(p)", "a mean over the innermost dimensions", "loops kept, loops reduced"},
+    {"p.kept[3] % 4 == 0", "a multiple of 4 channels", "channels", "pad the channels to a multiple of 4"},
+};
 
 void reduce(Legalizer& l, bool sum) {
   const ValueId x = l.optional_tensor("self") != kNone ? l.tensor("self") : l.tensor("input");
@@ -103,7 +109,16 @@ Lowered lower(const LowerArgs& a) {
                  a.n.flag("sum"), &p))
     fail(a.g, a.n, "a mean of this kind over " + to_text(in) + " is too large or too scattered for the kernels",
          "at most 2^23 elements per mean and four separate groups of dimensions; split it in two");
-  return lowered(kRows, kChoices, a, p);
+  const auto loops = [](const uint32_t(&n)[4], const int32_t(&step)[4]) {
+    std::string text;
+    for (int i = 0; i < 4; i++)
+      if (n[i] > 1) text += (text.empty() ? "" : ", ") + std::to_string(n[i]) + " every " + std::to_string(step[i]);
+    return text.empty() ? "none" : text;
+  };
+  const Facts facts = {{"loops kept", loops(p.kept, p.kept_stride)},
+                       {"loops reduced", loops(p.reduced, p.reduced_stride)},
+                       {"channels", std::to_string(p.kept[3])}};
+  return lowered(kRows, kChoices, a, p, facts);
 }
 
 void permute(Node& n, const std::vector<int>& perm) {
@@ -129,6 +144,7 @@ const Op op_mean = {
     .quant = QuantRule::observed,
     .permute = permute,
     .kernels = kRows,
+    .terms = kTerms,
     .absorb_clamp = absorb_clamp_attrs,
 };
 

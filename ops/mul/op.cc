@@ -20,6 +20,14 @@ constexpr Choice<MulParams> kChoices[] = {
 #include "ops/mul/kernels.def"
 #undef KERNEL
 };
+constexpr Term kTerms[] = {
+    {"mul_fits_mve(p)",
+     "a factor (product of the input scales / output scale) below 1/2, and operands that lie densely along the innermost "
+     "dimension, or "
+     "repeat there",
+     "factor, innermost steps"},
+    {"p.scale.shift >= 1", "a factor (product of the input scales / output scale) below 1/2", "factor"},
+};
 
 // ---- claims ---------------------------------------------------------------------------------------------------------------
 
@@ -83,7 +91,9 @@ Lowered lower(const LowerArgs& a) {
   const Bounds b = bounds(a);
   MulParams p = make_mul(qa.scale, qa.zero, qb.scale, qb.zero, qy.scale, qy.zero, b.lo, b.hi);
   p.shape = broadcast_loops(a);
-  return lowered(kRows, kChoices, a, p);
+  const Facts facts = {{"factor", short_text(factor_of(p.scale.mult, p.scale.shift))},
+                       {"innermost steps", std::to_string(p.shape.a_stride[3]) + " and " + std::to_string(p.shape.b_stride[3])}};
+  return lowered(kRows, kChoices, a, p, facts);
 }
 
 // By a constant (1, C, 1, ...): a factor per channel.
@@ -119,6 +129,7 @@ const Op op_mul = {
     .layout = LayoutRule::elementwise,
     .quant = QuantRule::observed,
     .kernels = kRows,
+    .terms = kTerms,
     .in_place = true,
     .as_affine = as_affine,
     .as_unary_with_kept = as_unary_with_kept,

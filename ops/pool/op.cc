@@ -21,6 +21,11 @@ constexpr Choice<PoolParams> kChoices[] = {
 #include "ops/pool/kernels.def"
 #undef KERNEL
 };
+constexpr Term kTerms[] = {
+    {"p.kind == kPoolMax", "max pooling", "kind"},
+    {"p.kind == kPoolAverage", "average pooling", "kind"},
+    {"p.c % 4 == 0", "a multiple of 4 channels", "channels", "make the channels a multiple of 4"},
+};
 
 // ---- claims ---------------------------------------------------------------------------------------------------------------
 
@@ -197,6 +202,10 @@ void eval(const EvalArgs& e) {
   clamp_values(e.n, e.out[0], elements(out));
 }
 
+Facts facts_of(const PoolParams& p) {
+  return {{"kind", p.kind == kPoolMax ? "max" : "average"}, {"channels", std::to_string(p.c)}};
+}
+
 Lowered lower(const LowerArgs& a) {
   const Shape &in = a.g[a.n.in[0]].shape, &out = a.g[a.n.out[0]].shape;
   const size_t dims = in.size() - 2;
@@ -217,13 +226,13 @@ Lowered lower(const LowerArgs& a) {
     same_scale(a);
     p.kind = kPoolMax;
     p.scale = pool_scale(1, 1, 1);
-    Lowered step = lowered(kRows, kChoices, a, p);
+    Lowered step = lowered(kRows, kChoices, a, p, facts_of(p));
     step.overlaps.push_back({0, pool_overlap(p)});
     return step;
   }
   const bool count_pad = a.n.flag("count_include_pad");
   make_pool_average(p, x.scale, y.scale, count_pad, a.n.integer("divisor", 0), nullptr);
-  Lowered step = lowered(kRows, kChoices, a, p);
+  Lowered step = lowered(kRows, kChoices, a, p, facts_of(p));
   step.overlaps.push_back({0, pool_overlap(p)});
   if (const uint32_t entries = pool_table_entries(p)) {
     std::vector<Scale> table(entries);
@@ -271,6 +280,7 @@ const Op op_max_pool = {
     .layout = LayoutRule::channels_last,
     .quant = QuantRule::same,
     .kernels = kRows,
+    .terms = kTerms,
     .absorb_clamp = absorb_clamp_attrs,
     .bounds = max_bounds,
     .channel_role = channel_role,
@@ -285,6 +295,7 @@ const Op op_avg_pool = {
     .layout = LayoutRule::channels_last,
     .quant = QuantRule::observed,
     .kernels = kRows,
+    .terms = kTerms,
     .absorb_clamp = absorb_clamp_attrs,
     .bounds = average_bounds,
     .channel_role = channel_role,

@@ -21,6 +21,10 @@ constexpr Choice<QuantizeParams> kChoices[] = {
 #include "ops/quantize/kernels.def"
 #undef KERNEL
 };
+constexpr Term kTerms[] = {
+    {"p.dequantize == 0", "a conversion to int8"},
+    {"p.dequantize == 1", "a conversion to float32"},
+};
 
 // ---- claims ---------------------------------------------------------------------------------------------------------------
 
@@ -47,7 +51,8 @@ void read_scales(const Legalizer& l, Quant& q, std::string_view scale_name, std:
   }
   if (int64_t(q.scale.size()) != count || q.zero.size() != q.scale.size())
     l.fail(std::to_string(q.scale.size()) + " scales and " + std::to_string(q.zero.size()) + " zero points where " +
-           std::to_string(count) + " are needed");
+           std::to_string(count) + " are needed",
+           "if this is from convert_pt2e: calibrate the prepared model first, corten.calibrate(prepared, loader)");
   for (double s : q.scale)
     if (!(s > 0) || !std::isfinite(s)) l.fail("a scale of " + std::to_string(s) + " is not positive and finite");
 }
@@ -221,6 +226,7 @@ const Op op_quantize = {
     .layout = LayoutRule::elementwise,
     .quant = QuantRule::observed,
     .kernels = kRows,
+    .terms = kTerms,
     .as_quantise = as_quant,
 };
 const Op op_dequantize = {
@@ -232,6 +238,7 @@ const Op op_dequantize = {
     .layout = LayoutRule::elementwise,
     .quant = QuantRule::observed,
     .kernels = kRows,
+    .terms = kTerms,
     .as_dequantise = as_quant,
 };
 

@@ -20,6 +20,9 @@ constexpr Choice<SoftmaxParams> kChoices[] = {
 #include "ops/softmax/kernels.def"
 #undef KERNEL
 };
+constexpr Term kTerms[] = {
+    {"softmax_fits_mve(p)", "a softmax (not its logarithm) over the innermost dimension", "kind, elements inside"},
+};
 
 void emit_softmax(Legalizer& l, bool log) {
   const ValueId x = l.optional_tensor("self") != kNone ? l.tensor("self") : l.tensor("input");
@@ -82,7 +85,8 @@ Lowered lower(const LowerArgs& a) {
   const uint32_t outer = uint32_t(s.outer), n = uint32_t(s.n), inner = uint32_t(s.inner);
   const SoftmaxParams p = a.n.flag("log") ? make_log_softmax(outer, n, inner, x.scale, y.scale, y.zero, b.lo, b.hi)
                                           : make_softmax(outer, n, inner, y.scale, y.zero, b.lo, b.hi);
-  Lowered step = lowered(kRows, kChoices, a, p);
+  const Facts facts = {{"kind", p.log ? "log_softmax" : "softmax"}, {"elements inside", std::to_string(p.inner)}};
+  Lowered step = lowered(kRows, kChoices, a, p, facts);
   uint32_t table[kSoftmaxTable];
   softmax_table(x.scale, table);
   const auto* bytes = reinterpret_cast<const uint8_t*>(table);
@@ -109,6 +113,7 @@ const Op op_softmax = {
     .fixed_quant = fixed_quant,
     .permute = permute_dim,
     .kernels = kRows,
+    .terms = kTerms,
     .in_place = true,
     .absorb_clamp = absorb_clamp_attrs,
 };

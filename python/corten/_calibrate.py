@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _samples
-from ._errors import CompileError, InputTypeError
+from ._errors import CompileError, InputTypeError, article
 from ._samples import Collector, Spec
 
 
@@ -31,7 +31,7 @@ def calibrate(prepared: Any, loader: Any, transform: Callable[[Any], Any] | None
     from torchao.quantization.pt2e import move_exported_model_to_eval
 
     if not isinstance(prepared, torch.fx.GraphModule):
-        raise InputTypeError(f"a {type(prepared).__name__} is no prepared model", "give what prepare_pt2e returned")
+        raise InputTypeError(f"{article(prepared)} is no prepared model", "give what prepare_pt2e returned")
     inputs = [n for n in prepared.graph.nodes if n.op == "placeholder"]
     values = [n.meta.get("val") for n in inputs]
     if not all(isinstance(v, torch.Tensor) for v in values):
@@ -75,12 +75,20 @@ def _limited(loader: Any, specs: list[Spec], transform: Callable[[Any], Any] | N
 
 
 def _check_observers(prepared: Any) -> None:
+    """Each has seen finite values, and there are some."""
+    count = 0
     for node in prepared.graph.nodes:
         module = prepared.get_submodule(node.target) if node.op == "call_module" else None
         observer = getattr(module, "activation_post_process", module)
         low = getattr(observer, "min_val", None)
         if low is None:
             continue
+        count += 1
         seen = np.asarray(low.detach().cpu())
         if not seen.size or not np.isfinite(seen).all():
             raise CompileError(f"the observer of {node.args[0].name} has seen no finite values", "calibrate with more samples")
+    if not count:
+        raise CompileError(
+            "the model has no observers: there is nothing to calibrate",
+            "call prepare_pt2e(model, CortenQuantizer().set_global(get_symmetric_quantization_config())) first",
+        )

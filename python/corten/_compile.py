@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, _samples, _structure
-from ._errors import CompileError, InputTypeError
+from ._errors import CompileError, InputTypeError, article
 from ._model import opened
 from ._program import Program
 from ._progress import Progress, shown
@@ -43,7 +43,7 @@ def targets() -> list[Target]:
 
 
 def compile(
-    model: torch.export.ExportedProgram | torch.nn.Module | str | os.PathLike,
+    model: torch.export.ExportedProgram | torch.nn.Module | str | os.PathLike[str],
     *,
     target: str,
     example_inputs: Any = None,
@@ -58,7 +58,7 @@ def compile(
     """Compiles a model for a core.
 
     A model is checked before any data is read: target, train mode, operators (all that are not supported, not just the first).
-    Ctrl-C ends a compilation within about 0.1 s; other Python threads run meanwhile.
+    Ctrl-C ends a compilation within 0.1 s; other Python threads run meanwhile.
 
     Args:
         model: an exported program (float, or with quantize and dequantize nodes), the path of a .pt2, or a module in eval mode with
@@ -68,9 +68,9 @@ def compile(
         calibration: representative inputs, 100 to 500 samples, from which scales are chosen: any iterable (a DataLoader, a dataset,
             a generator) of tensors, tuples, lists or dicts, or the path of a .npz. An item holds one sample or a batch of any size,
             which is cut to the exported one; rows that fill no batch at the end are left out. Keys of dicts are the inputs' names.
-            Floats of any width are taken; integers are refused, since training has scaled them. Labels are left out: an integer
-            tensor behind the inputs, a pair of inputs and labels, a dict's other entries. All samples are held in memory as
-            float32. Not read where the program has all its scales.
+            Floats of any width are taken; integers are refused, since training has scaled them. Labels and other targets are left
+            out: what stands behind the inputs, the second of a pair of inputs and targets, a dict's other entries. All samples are
+            held in memory as float32. Not read where the program has all its scales.
         transform: called with each item of `calibration`; returns the inputs.
         optimize: what to favour: "balanced", "speed" (may spend flash), "ram" (may cost cycles) or "size" (smaller code).
         observer: how ranges are chosen: "minmax", "mse", or "auto": whichever gives the lower error of the outputs.
@@ -83,11 +83,9 @@ def compile(
         InputTypeError: an argument or a sample has a type that can not be used.
         ValueError: `optimize` or `observer` is none of the choices.
     """
-    _check_choice("optimize", optimize, ("balanced", "speed", "ram", "size"))
-    _check_choice("observer", observer, ("auto", "minmax", "mse"))
-    if not isinstance(target, str):
-        raise InputTypeError(f"target must be a name, not a {type(target).__name__}", "corten.targets() lists them")
-    _core.check_target(target)
+    check_choice("optimize", optimize, ("balanced", "speed", "ram", "size"))
+    check_choice("observer", observer, ("auto", "minmax", "mse"))
+    check_target(target)
     bar = shown(progress, "calibrating")
     with opened(model, example_inputs) as source:
         try:
@@ -111,6 +109,13 @@ def compile(
     return Program(core, json.dumps(details, indent=1) + "\n", notes)
 
 
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+def check_target(target: Any) -> None:
+    """Raises CompileError, with close names, where it is none."""
+    if not isinstance(target, str):
+        raise InputTypeError(f"target must be a name, not {article(target)}", "corten.targets() lists them")
+    _core.check_target(target)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
-from ._core import Diagnostic
+from ._core import Diagnostic as Diagnostic
 
 
 class CompileError(ValueError):
@@ -36,7 +37,7 @@ class CompileError(ValueError):
         self.args = (_text(self.diagnostics),)
         return self
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.diagnostics)
 
 
@@ -52,6 +53,12 @@ def _text(diagnostics: list[Diagnostic]) -> str:
 
 def _restored(kind: type[CompileError], diagnostics: list[Diagnostic]) -> CompileError:
     return kind.of(diagnostics)
+
+
+def article(value: Any) -> str:
+    """ "an int", of what a value is."""
+    name = type(value).__name__
+    return f"a{'n' if name[0] in 'aeiouAEIOU' else ''} {name}"
 
 
 def close_names(name: str, names: Iterable[str]) -> str:

@@ -2,15 +2,17 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ._errors import CompileError, InputTypeError
+from ._errors import CompileError, InputTypeError, article
 from ._samples import is_tensor
 
 _MODEL_HELP = "give torch.export.export(model.eval(), example_inputs), the path of a .pt2, or a module with example_inputs="
@@ -44,15 +46,28 @@ def opened(model: Any, example_inputs: Any = None, name: str | None = None) -> I
         name = name or model[1]
         model = model[0]
     elif not _is(model, "torch.export", "ExportedProgram"):
-        raise InputTypeError(f"a {type(model).__name__} is no model", _MODEL_HELP)
+        what = "a dict of weights" if isinstance(model, Mapping) else article(model)
+        raise InputTypeError(f"{what} is no model", _MODEL_HELP)
     refuse_training(model)
-    import torch
-
     name = identifier(name or root_class(model) or "model")
     with tempfile.TemporaryDirectory(prefix="corten-") as folder:
         path = os.path.join(folder, f"{name}.pt2")
-        torch.export.save(model, path)
+        _saved(model, path)
         yield Source(path, f"the exported program {name}", name)
+
+
+_SAVING = threading.Lock()  # torch.export.save is for one thread at a time
+
+
+def _saved(program: Any, path: str) -> None:
+    import torch
+
+    try:
+        with _SAVING:
+            torch.export.save(program, path)
+    except NotImplementedError as error:  # named tuples and other classes of the user among arguments or results
+        help = "let forward take and return tensors, tuples, lists and dicts, or register the class with torch.utils._pytree"
+        raise CompileError(f"torch.export.save cannot write the program: {error}", help) from error
 
 
 def identifier(name: str) -> str:
@@ -75,20 +90,26 @@ def _exported(module: Any, example_inputs: Any) -> tuple[Any, str]:
     import torch
 
     kind = type(module).__name__
-    active = [n or kind for n, m in module.named_modules() if m.training and _trains(m)]
+    active = [f"{type(m).__name__} '{n}'" if n else kind for n, m in module.named_modules() if m.training and _trains(m)]
     if active:
-        layers = ", ".join(active[:3])
+        layers = ", ".join(active[:3]) + (", ..." if len(active) > 3 else "")
         raise CompileError(f"{kind} is in train mode: {layers} would change or drop values", "call model.eval() first")
     if example_inputs is None:
         help = "give example_inputs=(x,), one tensor for each input of forward"
         raise InputTypeError(f"{kind} is a module, which must be exported first", help)
-    args, kwargs = (), {}
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
     if isinstance(example_inputs, Mapping):
         kwargs = dict(example_inputs)
     elif is_tensor(example_inputs):
         args = (example_inputs,)
     else:
         args = tuple(example_inputs)
+    try:
+        inspect.signature(module.forward).bind(*args, **kwargs)
+    except TypeError as error:
+        help = "give a tuple of forward's arguments in their order, or a dict of them by name"
+        raise InputTypeError(f"example_inputs do not fit forward of {kind}: {error}", help) from None
     with torch.no_grad():
         return torch.export.export(module, args, kwargs), kind
 

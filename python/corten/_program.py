@@ -91,7 +91,7 @@ class Program:
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.image, self._report, self._diagnostics)
 
     # ---- running
@@ -120,7 +120,7 @@ class Program:
         outputs = kind([np.asarray(r).reshape(shape) for r, shape in zip(results, shapes)])
         return self._structure.restore(outputs) if self._structure else outputs[0] if len(outputs) == 1 else tuple(outputs)
 
-    def _arguments(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         try:
             return _samples.matched(self._structure, self._specs, args, kwargs)
         except Mismatch as error:
@@ -145,6 +145,8 @@ class Program:
             each = ", ".join(f"{s.name}: {n}" for s, n in zip(self._specs, lengths))
             need = f"a multiple of {group}" if group > 1 else "the same of all"
             raise CompileError(f"inputs have batches of {each}, but the program takes {need}")
+        if not lengths[0]:
+            raise CompileError("inputs are batches of 0 samples", "give at least one")
         arrays = [np.ascontiguousarray(r.reshape(len(r) // group, -1)) for r in rows]
         exact = all(tuple(np.shape(v)) == s.shape for v, s in zip(values, self._specs))
         return arrays, not exact
@@ -207,7 +209,7 @@ class Program:
 
     # ---- files
 
-    def save(self, folder: str | os.PathLike) -> Path:
+    def save(self, folder: str | os.PathLike[str]) -> Path:
         """Writes model.corten, model.h, model.cc and report.json; all or nothing.
 
         Args:
@@ -219,7 +221,7 @@ class Program:
         self._core.save(os.fspath(folder), self._report)
         return Path(folder)
 
-    def report(self, path: str | os.PathLike | None = None) -> dict[str, Any]:
+    def report(self, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         """The report as a dict (docs/report.md has its fields and their units), empty where the program has none.
 
         Args:
@@ -263,6 +265,7 @@ def _tensors_of(arrays: list[np.ndarray]) -> list[Any]:
 
 def _write(path: Path, text: str) -> None:
     """All or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8") as file:
         try:
             file.write(text)
@@ -278,7 +281,7 @@ def _restored(image: bytes, report: str, diagnostics: list[Diagnostic]) -> Progr
     return Program(_core.Program.from_bytes(image), report, diagnostics)
 
 
-def load(path: str | os.PathLike) -> Program:
+def load(path: str | os.PathLike[str]) -> Program:
     """A program from a folder that `save` or `corten compile` wrote, or from a .corten file.
 
     Args:

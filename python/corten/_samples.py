@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._errors import CompileError, InputTypeError, close_names
+from ._errors import CompileError, InputTypeError, article, close_names
 from ._structure import Mismatch, Structure
 
 _DATA_HELP = "give an iterable (a DataLoader, a list) of tensors, tuples, lists or dicts, or the path of a .npz"
@@ -63,6 +63,11 @@ def _is_label(value: Any) -> bool:
     return _is_array(value) and np.issubdtype(to_numpy(value).dtype, np.integer)
 
 
+def _is_target(value: Any) -> bool:
+    """What training compares the outputs with: class numbers, or numbers of any kind."""
+    return _is_label(value) or _is_array(value) or isinstance(value, float)
+
+
 def to_numpy(value: Any) -> np.ndarray:
     if is_tensor(value):
         value = value.detach().cpu()
@@ -74,13 +79,15 @@ def floats(value: Any, spec: Spec, place: str = "") -> np.ndarray:
     """A float32 array of finite numbers. `place` begins messages, as in "calibration data: "."""
     if not _is_array(value):
         raise InputTypeError(
-            f"{place}input '{spec.name}' is a {type(value).__name__}", "give torch tensors or NumPy arrays"
+            f"{place}input '{spec.name}' is {article(value)}", "give torch tensors or NumPy arrays"
         )
     array = to_numpy(value)
     if not (np.issubdtype(array.dtype, np.floating) or (spec.integer and np.issubdtype(array.dtype, np.integer))):
         raise InputTypeError(
             f"{place}input '{spec.name}' is {array.dtype}, but the program takes {'integers' if spec.integer else 'float32'}",
-            "convert it as training did, for example x.float() / 255",
+            "int8 of the core is taken with raw=True; else convert it as training did"
+            if array.dtype == np.int8
+            else "convert it as training did, for example x.float() / 255",
         )
     return array.astype(np.float32, copy=False)
 
@@ -108,14 +115,15 @@ class Layout:
             return array[None]
         if single and self.rows == 1 and shape == want[1:]:
             return array[None]
+        lacks_batch = self.rows == 1 and shape == want[1:]
         takes = f"(N, {', '.join(map(str, want[1:]))})" if self.rows else str(tuple(want))
         raise CompileError(
             f"{place}input '{spec.name}' has shape {tuple(shape)}, but the program takes {takes}",
-            "give PyTorch's order of dimensions, as at export",
+            "add the batch axis: x[None]" if lacks_batch else "give PyTorch's order of dimensions, as at export",
         )
 
 
-def matched(structure: Structure | None, specs: list[Spec], args: tuple, kwargs: Mapping[str, Any]) -> list[Any]:
+def matched(structure: Structure | None, specs: list[Spec], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
     """One value per input, from the arguments of a call. Raises Mismatch."""
     names = [s.name for s in specs]
     if not args and set(names) <= set(kwargs):
@@ -184,20 +192,20 @@ class Collector:
         if isinstance(batch, Mapping):
             return self.match_names(batch, place), batch.get("labels", batch.get("label"))
         if not isinstance(batch, (tuple, list)):
-            raise InputTypeError(f"{place}a {type(batch).__name__} holds no inputs", _DATA_HELP + "; transform= may convert it")
+            raise InputTypeError(f"{place}{article(batch)} holds no inputs", _DATA_HELP + "; transform= may convert it")
         try:
             return matched(self.structure, self.specs, tuple(batch), {}), None
         except Mismatch as error:
             first = error
-        if len(batch) == len(self.specs) + 1 and all(map(_is_array, batch[:-1])) and _is_label(batch[-1]):
-            return list(batch[:-1]), batch[-1]
-        if len(batch) == 2 and isinstance(batch[0], (tuple, list, Mapping)) and _is_label(batch[1]):
-            return self.match(batch[0], place)[0], batch[1]
+        if len(batch) == len(self.specs) + 1 and all(map(_is_array, batch[:-1])) and _is_target(batch[-1]):
+            return list(batch[:-1]), batch[-1] if _is_label(batch[-1]) else None
+        if len(batch) == 2 and isinstance(batch[0], (tuple, list, Mapping)) and _is_target(batch[1]):
+            return self.match(batch[0], place)[0], batch[1] if _is_label(batch[1]) else None
         raise CompileError(
             f"{place}{first}", "transform= may pick the inputs, for example transform=lambda batch: batch[0]"
         ) from None
 
-    def match_names(self, batch: Mapping, place: str) -> list[Any]:
+    def match_names(self, batch: Mapping[Any, Any], place: str) -> list[Any]:
         names = [s.name for s in self.specs]
         if set(names) <= set(batch):
             return [batch[n] for n in names]
@@ -251,5 +259,5 @@ def batches(data: Any, specs: list[Spec], what: str) -> Iterator[Any]:
     if isinstance(data, tuple) and len(data) == len(specs) > 1 and all(map(_is_array, data)):
         return iter([data])  # example inputs
     if not isinstance(data, Iterable) and not hasattr(data, "__getitem__"):
-        raise InputTypeError(f"{what} is a {type(data).__name__}, which can not be iterated", _DATA_HELP)
+        raise InputTypeError(f"{what} is {article(data)}, which can not be iterated", _DATA_HELP)
     return iter(data)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ._errors import article
+
 _SEQUENCES = {"builtins.tuple": tuple, "builtins.list": list, "collections.deque": list}
 _MAPPINGS = {"builtins.dict": dict, "collections.OrderedDict": OrderedDict}
 
@@ -30,7 +32,7 @@ class Structure:
     def to_json(self) -> dict[str, Any]:
         return dict(self.__dict__)
 
-    def bind(self, args: tuple, kwargs: Mapping[str, Any]) -> list[Any]:
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The tensors that forward(*args, **kwargs) is given, in the program's order. Raises Mismatch."""
         given = dict(zip(self.arguments, args))
         if len(args) > len(self.arguments):
@@ -52,7 +54,7 @@ class Structure:
                 leaves += _flatten(given[name], spec, name)
         return [leaf for leaf, name in zip(leaves, self.inputs) if name is not None]
 
-    def _argument_specs(self) -> list[dict]:
+    def _argument_specs(self) -> list[dict[str, Any]]:
         positional, keywords = _node(self.in_spec)["children_spec"]
         return [*positional["children_spec"], *keywords["children_spec"]]
 
@@ -83,19 +85,19 @@ class Structure:
             return tuple(outputs)
 
 
-def _node(spec: str) -> dict:
+def _node(spec: str) -> dict[str, Any]:
     return json.loads(spec)[1]
 
 
-def _leaves(spec: dict) -> int:
+def _leaves(spec: dict[str, Any]) -> int:
     return 1 if spec["type"] is None else sum(map(_leaves, spec["children_spec"]))
 
 
-def _flatten(value: Any, spec: dict, path: str) -> list[Any]:
+def _flatten(value: Any, spec: dict[str, Any], path: str) -> list[Any]:
     kind, children = spec["type"], spec["children_spec"]
     if kind is None:
         if isinstance(value, (tuple, list, Mapping)):
-            raise Mismatch(f"'{path}' must be a tensor, not a {type(value).__name__}")
+            raise Mismatch(f"'{path}' must be a tensor, not {article(value)}")
         return [value]
     if kind in _MAPPINGS:
         keys = json.loads(spec["context"])
@@ -107,7 +109,7 @@ def _flatten(value: Any, spec: dict, path: str) -> list[Any]:
     return [leaf for i, child in enumerate(children) for leaf in _flatten(value[i], child, f"{path}.{i}")]
 
 
-def _unflatten(leaves: Any, spec: dict) -> Any:
+def _unflatten(leaves: Any, spec: dict[str, Any]) -> Any:
     kind, children = spec["type"], spec["children_spec"]
     if kind is None:
         return next(leaves)
@@ -145,5 +147,5 @@ def read(path: str | Path) -> Structure | None:
         return None
 
 
-def _name(argument: dict) -> str | None:
+def _name(argument: dict[str, Any]) -> str | None:
     return argument["as_tensor"]["name"] if "as_tensor" in argument else None

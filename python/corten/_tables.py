@@ -46,7 +46,7 @@ def text_table(rows: Sequence[dict[str, Any]]) -> list[str]:
     names = list(rows[0])
     cells = [names, *[[shown(r.get(n)) for n in names] for r in rows]]
     widths = [max(len(row[i]) for row in cells) for i in range(len(names))]
-    right = [all(isinstance(r.get(n), (int, float)) for r in rows) for n in names]
+    right = [all(isinstance(r.get(n), (int, float, type(None))) for r in rows) for n in names]
     return ["  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right)).rstrip() for row in cells]
 
 

@@ -18,7 +18,7 @@ from torchao.quantization.pt2e import (
 from torchao.quantization.pt2e.observer import MinMaxObserver
 from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, QuantizationSpec, Quantizer, SharedQuantizationSpec
 
-from ._errors import CompileError, InputTypeError, close_names
+from ._errors import CompileError, InputTypeError, article, close_names
 
 __all__ = ["CortenQuantizer", "QuantizationConfig", "get_symmetric_quantization_config"]
 
@@ -140,7 +140,7 @@ class CortenQuantizer(Quantizer):
 
     def set_module_name(self, name: str, config: Config) -> CortenQuantizer:
         """For a module, as in "layers.0", and all inside it. A name that matches nothing is a CompileError of prepare_pt2e."""
-        self._by_module[name] = _checked(config)
+        self._by_module[_named(name, "module")] = _checked(config)
         return self
 
     def set_module_type(self, kind: type[torch.nn.Module], config: Config) -> CortenQuantizer:
@@ -159,7 +159,7 @@ class CortenQuantizer(Quantizer):
 
     def set_node_name(self, name: str, config: Config) -> CortenQuantizer:
         """For a node of the exported graph. A name that matches nothing is a CompileError of prepare_pt2e."""
-        self._by_node[name] = _checked(config)
+        self._by_node[_named(name, "node")] = _checked(config)
         return self
 
     def set_io(self, config: Config) -> CortenQuantizer:
@@ -169,6 +169,8 @@ class CortenQuantizer(Quantizer):
 
     def set_filter_function(self, function: Callable[[Node], bool] | None) -> CortenQuantizer:
         """Only nodes for which it is true are quantised, and those that `set_node_name` names; None: all."""
+        if function is not None and not callable(function):
+            raise InputTypeError(f"{article(function)} is no function of a node", "give one, for example lambda node: True, or None")
         self._filter = function
         return self
 
@@ -228,9 +230,9 @@ class CortenQuantizer(Quantizer):
         inputs: dict[Node, Any] = {n: act for n in tensors}
         output: Any = act
         if name in _WEIGHTED:
-            inputs = {node.args[0]: act, node.args[1]: _weight_spec(node, config)}
+            inputs = {_operand(node, 0): act, _operand(node, 1): _weight_spec(node, config)}
         elif name in _NORMS:
-            inputs = {node.args[0]: act}
+            inputs = {_operand(node, 0): act}
         elif name in _JOINS:
             first = (tensors[0], node)
             inputs = {tensors[0]: act, **{n: SharedQuantizationSpec(first) for n in tensors[1:]}}
@@ -264,18 +266,26 @@ class CortenQuantizer(Quantizer):
         return chain
 
     def _only_user(self, node: Node, names: set[str]) -> Node | None:
-        user = next(iter(node.users)) if len(node.users) == 1 else None
-        fits = user is not None and user.op == "call_function" and _name(user) in names and user.args[0] is node
+        if len(node.users) != 1:
+            return None
+        user = next(iter(node.users))
+        fits = user.op == "call_function" and _name(user) in names and user.args[0] is node
         return user if fits and self._config_of(user) is self._config_of(node) else None
 
     def _is_absorbed(self, node: Node) -> bool:
         return _ANNOTATION in node.meta and node.meta[_ANNOTATION]._annotated
 
 
+def _named(name: Any, what: str) -> str:
+    if not isinstance(name, str):
+        raise InputTypeError(f"a {what} is named by a string, not by {article(name)}", f"give the {what}'s name")
+    return name
+
+
 def _checked(config: Any) -> Config:
     if config is not None and not isinstance(config, QuantizationConfig):
         raise InputTypeError(
-            f"a {type(config).__name__} is no configuration", "give get_symmetric_quantization_config(), or None to keep float"
+            f"{article(config)} is no configuration", "give get_symmetric_quantization_config(), or None to keep float"
         )
     return config
 
@@ -284,6 +294,12 @@ def _name(node: Node) -> str:
     """ "relu" of aten.relu_.default."""
     packet = getattr(node.target, "overloadpacket", None)
     return packet.__name__.rstrip("_") if packet is not None else getattr(node.target, "__name__", "")
+
+
+def _operand(node: Node, index: int) -> Node:
+    operand = node.args[index]
+    assert isinstance(operand, Node)
+    return operand
 
 
 def _is_float(node: Node) -> bool:

@@ -4,9 +4,12 @@ import os
 import pickle
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -193,6 +196,9 @@ def test_exported_batch(two):
         ((torch.ones(1, 6, dtype=torch.int64), torch.randn(1, 1, 5, 5)), TypeError, "'v' is int64"),
         (([1.0] * 6, torch.randn(1, 1, 5, 5)), TypeError, "'v' must be a tensor, not a list"),
         ((torch.full((1, 6), torch.nan), torch.randn(1, 1, 5, 5)), ValueError, "'v' holds NaN"),
+        ((torch.randn(6), torch.randn(1, 5, 5)), ValueError, r"add the batch axis: x\[None\]"),
+        ((torch.randn(0, 6), torch.randn(0, 1, 5, 5)), ValueError, "batches of 0 samples"),
+        ((torch.ones(1, 6, dtype=torch.int8), torch.randn(1, 1, 5, 5)), TypeError, "raw=True"),
     ],
 )
 def test_wrong_arguments(two, args, kind, message):
@@ -245,6 +251,7 @@ def test_calibration_of_one_input():
     x = torch.randn(16, 6)
     exported = torch.export.export(nn.Sequential(nn.Linear(6, 4)).eval(), (x[:1],))
     forms = [x, [x], list(x), DataLoader(TensorDataset(x, torch.arange(16)), batch_size=8), x.numpy(), (x[:8], x[8:])]
+    forms += [DataLoader(TensorDataset(x, torch.randn(16, 1)), batch_size=4), [(x, torch.randn(16))], [(row, 0.5) for row in x]]
     images = {corten.compile(exported, target="cortex-m3", calibration=form).image for form in forms}
     picked = corten.compile(exported, target="cortex-m3", calibration=[{"deep": {"x": x}}], transform=lambda b: b["deep"]["x"])
     assert images == {picked.image}
@@ -374,6 +381,20 @@ def test_unsupported_operators_are_all_named():
     assert str(again) == str(error) and [d.aten for d in again.diagnostics] == [d.aten for d in error.diagnostics]
 
 
+Pair = namedtuple("Pair", "a b")
+
+
+class GivesPair(nn.Module):
+    def forward(self, x):
+        return Pair(x.relu(), x)
+
+
+def test_what_torch_can_not_save_is_said():
+    refused("named ?tuple", torch.export.export(GivesPair().eval(), (torch.randn(1, 6),)))
+    with pytest.raises(corten.InputTypeError, match="do not fit forward of WithDropout"):
+        corten.compile(WithDropout().eval(), target="cortex-m4", example_inputs={"y": torch.randn(1, 6)})
+
+
 def test_wrong_models_and_options(exported, tmp_path):
     refused("a dict is no model", {}, calibration=never(), kind=TypeError)
     refused("no file", "nowhere.pt2", calibration=never())
@@ -425,19 +446,42 @@ def interrupted_after(seconds, call):
         timer.cancel()
 
 
-def test_ctrl_c_ends_compile_at_once(slow):
+@pytest.fixture(params=["quiet", "busy"])
+def machine(request):
+    """busy: two other processes that never rest."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (request.param == "busy"))]
+    yield request.param
+    for loop in loops:
+        loop.kill()
+        loop.wait()
+
+
+def ends_within_100_ms(seconds, call):
+    """The best of some tries: other tests run on this machine at the same time."""
+    took = []
+    while len(took) < 5 and (not took or min(took) >= 0.1):
+        took.append(interrupted_after(seconds, call))
+    print("Ctrl-C:", ", ".join(f"{1000 * t:.0f} ms" for t in took))
+    assert min(took) < 0.1
+
+
+def test_ctrl_c_ends_compile_at_once(slow, machine):
     exported, x = slow
-    took = interrupted_after(1.5, lambda: corten.compile(exported, target="cortex-m55", calibration=[x] * 400))
-    print(f"Ctrl-C: {1000 * took:.0f} ms")
-    assert took < 0.5  # about 0.1 on a machine that does nothing else
+    ends_within_100_ms(1.0, lambda: corten.compile(exported, target="cortex-m55", calibration=[x] * 400))
 
 
-def test_ctrl_c_ends_a_run_at_once(slow):
+def test_ctrl_c_ends_a_run_at_once(slow, machine):
     exported, x = slow
     program = corten.compile(exported, target="cortex-m55", calibration=[x])
     many = x.repeat(400, 1, 1, 1)
-    assert interrupted_after(0.5, lambda: program(many)) < 0.5
+    ends_within_100_ms(0.3, lambda: program(many))
     assert program(x).shape == x.shape
+
+
+def test_ctrl_c_ends_a_comparison_at_once(slow, machine):
+    exported, x = slow
+    program = corten.compile(exported, target="cortex-m55", calibration=[x])
+    ends_within_100_ms(1.0, lambda: program.compare(exported, [x] * 400))
 
 
 def test_other_threads_run_meanwhile(slow):
@@ -457,6 +501,19 @@ def test_other_threads_run_meanwhile(slow):
         stop.set()
         thread.join()
     assert counts[0] > 10 * (time.monotonic() - start), "the GIL was held"
+
+
+def test_threads_compile_and_run_at_the_same_time(two):
+    module, _ = two
+    exported, x = torch.export.export(module, tensors()), tensors(8)
+
+    def build(_):
+        program = corten.compile(exported, target="cortex-m4", calibration=[x])
+        return program.image, program(*x)
+
+    with ThreadPoolExecutor(4) as threads:
+        results = list(threads.map(build, range(8)))
+    assert all(image == results[0][0] and torch.equal(y, results[0][1]) for image, y in results)
 
 
 def test_progress_is_told(two):

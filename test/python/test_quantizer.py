@@ -155,6 +155,9 @@ def test_wrong_arguments():
         lambda q: q.set_global("int8"),
         lambda q: q.set_module_type("Linear", CONFIG),
         lambda q: q.set_operator_type(F.linear, CONFIG),
+        lambda q: q.set_module_name(nn.Linear(2, 2), None),
+        lambda q: q.set_node_name(None, CONFIG),
+        lambda q: q.set_filter_function("conv"),
     ):
         with pytest.raises(TypeError):
             call(CortenQuantizer())
@@ -185,6 +188,8 @@ def test_calibrate_refuses():
         corten.calibrate(model, [torch.randn(8, 3, 8, 8)], limit=0)
     with pytest.raises(TypeError):
         corten.calibrate(nn.Linear(2, 2), [torch.randn(1, 2)])
+    with pytest.raises(corten.CompileError, match="no observers(.|\n)*prepare_pt2e"):
+        corten.calibrate(torch.export.export(residual(), (torch.randn(1, 3, 8, 8),)).module(), [torch.randn(8, 3, 8, 8)])
     broken = residual()
     with torch.no_grad():
         broken.classify.weight[0, 0] = torch.inf
