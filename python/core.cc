@@ -103,11 +103,23 @@ void bind_diagnostic(nb::module_& m) {
 
 // ---- arrays -------------------------------------------------------------------------------------------------------------------
 
+// A copy, in pieces: Ctrl-C ends that of large data too.
+std::vector<float> copy_of(const Floats& a) {
+  constexpr size_t kPiece = 1 << 18;
+  std::vector<float> values;
+  values.reserve(a.size());
+  for (size_t at = 0; at < a.size(); at += kPiece) {
+    values.insert(values.end(), a.data() + at, a.data() + std::min(a.size(), at + kPiece));
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  return values;
+}
+
 std::shared_ptr<Samples> samples_of(const std::vector<Floats>& arrays, const std::optional<Labels>& labels = std::nullopt) {
   auto samples = std::make_shared<Samples>();
   for (const Floats& a : arrays) {
     samples->count = int64_t(a.shape(0));
-    samples->inputs.emplace_back(a.data(), a.data() + a.size());
+    samples->inputs.push_back(copy_of(a));
   }
   if (labels) samples->labels.assign(labels->data(), labels->data() + labels->size());
   return samples;

@@ -51,7 +51,7 @@ void read_scales(const Legalizer& l, Quant& q, std::string_view scale_name, std:
   }
   if (int64_t(q.scale.size()) != count || q.zero.size() != q.scale.size())
     l.fail(std::to_string(q.scale.size()) + " scales and " + std::to_string(q.zero.size()) + " zero points where " +
-           std::to_string(count) + " are needed",
+               std::to_string(count) + " are needed",
            "if this is from convert_pt2e: calibrate the prepared model first, corten.calibrate(prepared, loader)");
   for (double s : q.scale)
     if (!(s > 0) || !std::isfinite(s)) l.fail("a scale of " + std::to_string(s) + " is not positive and finite");

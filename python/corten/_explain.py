@@ -55,7 +55,7 @@ class Explanation(Rows):
         """The rows as a pandas.DataFrame."""
         return data_frame(self.rows)
 
-    def rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
+    def _rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
         remarks: dict[tuple[str, ...], int] = {}
         rows = []
         for r in self.rows:
@@ -63,7 +63,7 @@ class Explanation(Rows):
             number = remarks.setdefault(lines, len(remarks) + 1) if lines else ""
             rows.append({
                 "source": _short_path(r["source"]),
-                "code": _short(r["text"], 44),
+                "code": _short(r["text"], 52),
                 "module": r["module"],
                 "op": r["op"],
                 "decision": r["decision"],

@@ -228,9 +228,20 @@ class Collector:
         if count == 0:
             of_rows = f" of {group} rows" if group > 1 and self.count else ""
             raise CompileError(f"{self.what} holds no samples{of_rows}", _DATA_HELP)
-        inputs = [np.concatenate(a)[: count * group].reshape(count, -1) for a in self.arrays]
+        inputs = [_joined(a, count * group).reshape(count, -1) for a in self.arrays]
         labels = np.concatenate(self.labels) if self.labels else None
         return Samples(inputs, labels if labels is not None and len(labels) == count else None)
+
+
+def _joined(arrays: list[np.ndarray], rows: int) -> np.ndarray:
+    """The first rows of all. A piece at a time, so that Ctrl-C ends it."""
+    joined = np.empty((rows, *arrays[0].shape[1:]), np.float32)
+    at = 0
+    for array in arrays:
+        piece = array[: rows - at]
+        joined[at : at + len(piece)] = piece
+        at += len(piece)
+    return joined
 
 
 def collect(

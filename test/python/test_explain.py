@@ -1,4 +1,6 @@
 """corten.explain: a row for every node, supported or not."""
+from xml.etree import ElementTree
+
 import pytest
 import torch
 from torch import nn
@@ -19,7 +21,7 @@ class Block(nn.Module):
 
     def forward(self, x):
         x = self.norm(self.conv(x)).relu()
-        x = self.drop(self.grouped(x))
+        x = self.drop(self.grouped(x))  # if "a" < b & c
         x = x.mean((2, 3)) * (self.table + 1)
         return self.head(x.view(2, 4)).softmax(-1)
 
@@ -157,8 +159,13 @@ def test_paths_and_errors(block, tmp_path):
         corten.explain(torch.export.export(Block().train(), (torch.randn(1, 3, 8, 8),)), target="cortex-m4")
 
 
-def test_tables(explained):
+def test_tables(block, explained):
     pandas = pytest.importorskip("pandas")
     frame = explained.to_dataframe()
     assert isinstance(frame, pandas.DataFrame) and len(frame) == len(explained.rows) and frame["macs"].sum() > 0
-    assert "<table>" in explained._repr_html_()
+    program = corten.compile(block, target="cortex-m55", calibration=[torch.randn(8, 3, 8, 8)])
+    for result in (explained, program, program.summary()):
+        page = ElementTree.fromstring(result._repr_html_())
+        assert len(page.findall(".//tr")) > 5
+    cells = [cell.text for cell in ElementTree.fromstring(explained._repr_html_()).iter("td")]
+    assert any('# if "a" < b & c' in (text or "") for text in cells)

@@ -5,6 +5,7 @@ import argparse
 import os
 import socket
 import sys
+from typing import Any
 
 EXTENSION = "corten.model_explorer"
 
@@ -54,7 +55,7 @@ def _view(options: argparse.Namespace) -> int:
     return 130
 
 
-def _config(path: str):
+def _config(path: str) -> Any:
     import model_explorer
     from model_explorer.node_data_builder import GraphNodeData, ModelNodeData
 

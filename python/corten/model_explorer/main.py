@@ -1,6 +1,8 @@
 """What Model Explorer loads: an adapter for both kinds of file, and the figures of a report as node data."""
 from __future__ import annotations
 
+from typing import Any
+
 from model_explorer import (
     Adapter,
     AdapterMetadata,
@@ -32,7 +34,7 @@ class CortenAdapter(Adapter):
         fileExts=["pt2", "corten"],
     )
 
-    def convert(self, model_path: str, settings: dict) -> ModelExplorerGraphs:
+    def convert(self, model_path: str, settings: dict[str, Any]) -> ModelExplorerGraphs:
         """Raises CommandError or CompileError, whose text Model Explorer shows, where the file is refused."""
         return {"graphs": [graph_of(opened(model_path))]}
 
@@ -51,7 +53,9 @@ class CortenNodeData(NodeDataProvider):
     def get_config_editors(self, provider_id: str) -> GetConfigEditorsResult:
         return GetConfigEditorsResult(configEditors=[])
 
-    def run(self, provider_id: str, model_path: str, graph_id: str, config_values: dict, graph: Graph | None) -> NodeDataProviderResult:
+    def run(
+        self, provider_id: str, model_path: str, graph_id: str, config_values: dict[str, Any], graph: Graph | None
+    ) -> NodeDataProviderResult:
         try:
             data = node_data_of(opened(model_path))
         except (CommandError, CompileError) as error:
