@@ -154,9 +154,10 @@ class Table {
     }
   }
 
-  std::string aten_of(const std::string& name) const {
+  // Where people find a node: its module, or else what it is.
+  std::string place_of(const std::string& name) const {
     const auto n = std::find_if(atens_.nodes.begin(), atens_.nodes.end(), [&](const Node& a) { return a.name == name; });
-    return n == atens_.nodes.end() ? "" : n->op;
+    return n == atens_.nodes.end() ? "" : n->where.module.empty() ? n->op : n->where.module;
   }
 
   Json row_of(const Node& n) const {
@@ -175,7 +176,7 @@ class Table {
       decide("kernel", kernels(steps->second));
     } else if (const auto into = into_.find(n.name); into != into_.end()) {
       const std::string last = end_of(n.name);
-      decide("fused", fmt::format("part of {} ({})", last, aten_of(last)));
+      decide("fused", fmt::format("part of {} ({})", last, place_of(last)));
       row["into"] = last;
     } else if (!used_.count(n.name)) {
       decide("left out", "left out: nothing reads its result");
@@ -224,9 +225,15 @@ class Table {
     return row ? row->tier : Tier::scalar;
   }
   static std::string kernels(const Steps& steps) {
+    std::vector<std::pair<std::string, int>> all;  // and how often
+    for (const auto& [node, step] : steps) {
+      const std::string text = fmt::format("{} ({})", step->lowered.kernel, to_text(tier_of(*node, *step)));
+      if (all.empty() || all.back().first != text) all.emplace_back(text, 0);
+      all.back().second++;
+    }
     std::string text;
-    for (const auto& [node, step] : steps)
-      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", step->lowered.kernel, to_text(tier_of(*node, *step)));
+    for (const auto& [kernel, times] : all)
+      text += (text.empty() ? "" : ", ") + kernel + (times > 1 ? fmt::format(", {} times", times) : "");
     return text;
   }
 
@@ -265,18 +272,21 @@ class Table {
   void put_reasons(Json& why, const Node& n, const Lowered& l, Tier tier) const {
     const Tier own = t_.compiled.planned.tier;
     const auto rows = op_of(n).kernels;
-    if (std::none_of(rows.begin(), rows.end(), [&](const KernelRow& r) { return r.tier == own; }))
-      why.push_back(
-          {{"kernels", Json::array()},
-           {"needs", fmt::format("there is no {} kernel for {}, so that it runs a {} one", to_text(own), n.op, to_text(tier))},
-           {"actual", ""}});
+    const auto find = [&](const std::string& needs) {
+      return std::find_if(why.begin(), why.end(), [&](const Json& w) { return w["needs"] == needs; });
+    };
+    if (std::none_of(rows.begin(), rows.end(), [&](const KernelRow& r) { return r.tier == own; })) {
+      const std::string none =
+          fmt::format("there is no {} kernel for {}, so that it runs a {} one", to_text(own), n.op, to_text(tier));
+      if (find(none) == why.end()) why.push_back({{"kernels", Json::array()}, {"needs", none}, {"actual", ""}});
+    }
     for (const SkippedRow& row : l.skipped) {
       if (row.unmet.empty() || (tier != own && row.tier != own)) continue;
       const Unmet& u = row.unmet.front();
-      const auto same = std::find_if(why.begin(), why.end(), [&](const Json& w) { return w["needs"] == u.needs; });
+      const auto same = find(u.needs);
       if (same == why.end())
         why.push_back({{"kernels", {row.kernel}}, {"needs", u.needs}, {"actual", u.actual}, {"condition", u.condition}});
-      else
+      else if ((*same)["kernels"].back() != row.kernel)
         (*same)["kernels"].push_back(row.kernel);
     }
   }

@@ -65,6 +65,7 @@ class Explanation(Rows):
                 "source": _short_path(r["source"]),
                 "code": _short(r["text"], 52),
                 "module": r["module"],
+                "node": r["node"],
                 "op": r["op"],
                 "decision": r["decision"],
                 "MACs": r["macs"],

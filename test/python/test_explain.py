@@ -68,7 +68,7 @@ def test_decisions(explained):
     rows = by_op(explained)
     first, grouped = rows["conv2d"]
     assert first["decision"].startswith("conv2d_s8_mve") and first["module"] == "conv" and first["macs"] == 8 * 8 * 8 * 27
-    assert rows["batch_norm"][0]["decision"] == rows["relu"][0]["decision"] == "part of conv2d (aten.conv2d.default)"
+    assert rows["batch_norm"][0]["decision"] == rows["relu"][0]["decision"] == "part of conv2d (conv)"
     assert rows["batch_norm"][0]["macs"] is None
     assert "operand" in rows["dropout"][0]["decision"]
     assert "constants alone" in rows["add.Tensor"][0]["decision"]

@@ -390,7 +390,7 @@ def test_what_torch_can_not_save_is_said():
 
 
 def test_wrong_models_and_options(exported, tmp_path):
-    refused("a dict is no model", {}, calibration=never(), kind=TypeError)
+    refused("a dict of weights is no model", {}, calibration=never(), kind=TypeError)
     refused("no file", "nowhere.pt2", calibration=never())
     refused("example_inputs", TwoInputs().eval(), calibration=never(), kind=TypeError)
     refused("optimize", exported, optimize="fast", kind=ValueError)
