@@ -24,6 +24,7 @@
 # calculate many times faster with 8-bit integers than with floats, and some have no floats at all.
 
 # %%
+import copy
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -370,6 +371,17 @@ quantised = test_x[:1].div(program.inputs[0].scale).round().add(program.inputs[0
 assert torch.equal(program(quantised, raw=True), program(test_x[:1], raw=True))  # what `quantise` above has to do
 
 # %% [markdown]
+# For the command line, or to try all the choices at once (`examples/quantization/choices.py`), the network and the data as files:
+#
+#     corten compile build/keyword_net.pt2 --target cortex-m55 --calibrate build/calib.npz -o build/kws
+#     python examples/quantization/choices.py build/keyword_net.pt2 build/calib.npz build/eval.npz
+
+# %%
+torch.export.save(exported, "build/keyword_net.pt2")
+np.savez_compressed("build/calib.npz", in0=train_x[::8])
+np.savez_compressed("build/eval.npz", in0=test_x, labels=test_y)
+
+# %% [markdown]
 # ## Training with quantisation
 #
 # If int8 loses too much, the network can learn to live with it: in quantisation-aware training (QAT) the forward pass rounds as
@@ -383,7 +395,7 @@ from torchao.quantization.pt2e import disable_observer, move_exported_model_to_e
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_qat_pt2e  # noqa: E402
 
 batch = {0: torch.export.Dim("batch", min=1, max=4096)}
-trainable = torch.export.export(model, (train_x[:64],), dynamic_shapes=(batch,)).module()
+trainable = torch.export.export(copy.deepcopy(model), (train_x[:64],), dynamic_shapes=(batch,)).module()  # else it shares weights
 quantizer = CortenQuantizer().set_global(get_symmetric_quantization_config(is_qat=True))
 prepared = prepare_qat_pt2e(trainable, quantizer)
 move_exported_model_to_train(prepared)
