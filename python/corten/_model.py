@@ -16,7 +16,10 @@ from ._errors import CompileError, InputTypeError, article
 from ._samples import is_tensor
 
 _MODEL_HELP = "give torch.export.export(model.eval(), example_inputs), the path of a .pt2, or a module with example_inputs="
-_EXPORT_HELP = "export again: torch.export.export(model.eval(), example_inputs)"
+_EXPORT_HELP = (
+    "export again: torch.export.export(model.eval(), example_inputs); a model of prepare_qat_pt2e goes through "
+    "torchao's move_exported_model_to_eval before convert_pt2e"
+)
 _TRAINING_LAYERS = re.compile(r"^(_?BatchNorm|SyncBatchNorm|LazyBatchNorm|InstanceNorm|.*Dropout|RReLU)")
 
 

@@ -1,7 +1,7 @@
 """What a program says about itself: summary, bench, comparison."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ._tables import Rows, data_frame
@@ -53,6 +53,14 @@ class Summary(Rows):
     arena_bytes: int
     lower_bound_bytes: int | None
     calibration: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes."""
+        return asdict(self)
+
+    def to_dataframe(self) -> Any:
+        """The steps as a pandas.DataFrame. Raises ImportError where pandas is not installed."""
+        return data_frame(self.steps)
 
     def _rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
         bound = "" if self.lower_bound_bytes is None else f"; lower bound {self.lower_bound_bytes}"

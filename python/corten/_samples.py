@@ -227,7 +227,7 @@ class Collector:
         count = self.count // group
         if count == 0:
             of_rows = f" of {group} rows" if group > 1 and self.count else ""
-            raise CompileError(f"{self.what} holds no samples{of_rows}", _DATA_HELP)
+            raise CompileError(f"{self.what} holds no samples{of_rows}", _DATA_HELP + "; a generator gives its items only once")
         inputs = [_joined(a, count * group).reshape(count, -1) for a in self.arrays]
         labels = np.concatenate(self.labels) if self.labels else None
         return Samples(inputs, labels if labels is not None and len(labels) == count else None)

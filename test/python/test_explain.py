@@ -164,6 +164,8 @@ def test_tables(block, explained):
     frame = explained.to_dataframe()
     assert isinstance(frame, pandas.DataFrame) and len(frame) == len(explained.rows) and frame["macs"].sum() > 0
     program = corten.compile(block, target="cortex-m55", calibration=[torch.randn(8, 3, 8, 8)])
+    steps = program.report()["steps"]
+    assert len(program.summary().to_dataframe()) == len(steps) == len(program.summary().to_dict()["steps"])
     for result in (explained, program, program.summary()):
         page = ElementTree.fromstring(result._repr_html_())
         assert len(page.findall(".//tr")) > 5
