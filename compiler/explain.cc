@@ -46,52 +46,74 @@ std::shared_ptr<const Samples> with_made_up(const Graph& g, const std::shared_pt
   return all;
 }
 
+// Nodes that can not be compiled, and why.
+struct Refused {
+  std::set<std::string> nodes;
+  std::map<std::string, Diag> why;
+
+  // Throws what it is given where that names no node, or one that is left out already.
+  void add(const std::vector<Diag>& diags) {
+    for (const Diag& d : diags) {
+      const std::string node = stem(d.node);
+      if (node.empty() || !nodes.insert(node).second) throw Errors(diags);
+      why.emplace(node, d);
+    }
+  }
+
+  // Calls `attempt` until it gets through, each time without the nodes that were refused before.
+  template <class F>
+  void until_done(F attempt) {
+    for (;;) {
+      try {
+        return attempt();
+      } catch (const Errors& e) {
+        add(e.diags);
+      } catch (const Error& e) {
+        add({e.diag});
+      }
+    }
+  }
+};
+
+// The nodes that are left out are in it.
+Graph imported(const std::string& model, Refused& refused) {
+  Graph g;
+  refused.until_done([&] { g = import_pt2(model, refused.nodes); });
+  return g;
+}
+
 struct Trace {
   Graph imported;
   Compiled compiled;
-  std::map<std::string, Diag> refused;  // by node
+  Refused refused;
   bool made_up = false;
 };
 
-// Compiles, each time without the nodes that were refused before.
 Trace trace(CompileOptions o) {
   Trace t;
+  t.imported = imported(o.model, t.refused);
   const std::shared_ptr<const Samples> given = o.samples;
-  const auto refuse = [&](const std::vector<Diag>& diags) {
-    for (const Diag& d : diags) {
-      const std::string node = stem(d.node);
-      if (node.empty() || !o.without.insert(node).second) throw Errors(diags);
-      t.refused.emplace(node, d);
-    }
-  };
   bool positive = false;
-  const auto compile_rest = [&] {
-    t.imported = import_pt2(o.model, o.without);
+  const auto compile_with = [&](const Graph& real) {
+    o.samples = needs_calibration(real) ? with_made_up(real, given, positive) : nullptr;
+    t.compiled = compile(o);
+  };
+  t.refused.until_done([&] {
+    o.without = t.refused.nodes;
     Graph rest = t.imported;
     cut(rest, o.without);
     if (rest.outputs.empty()) return;  // nothing is left to compile
     const Graph real = front(o.model, {}, o.without);
     t.made_up = needs_calibration(real) && (!given || real.inputs.size() > given->inputs.size());
-    o.samples = needs_calibration(real) ? with_made_up(real, given, positive) : nullptr;
     try {
-      t.compiled = compile(o);
-    } catch (const std::runtime_error&) {  // Error or Errors
+      compile_with(real);
+    } catch (const std::runtime_error&) {  // Error or Errors: perhaps of a value that the made-up ones lead to
       if (!t.made_up || positive) throw;
       positive = true;
-      o.samples = with_made_up(real, given, positive);
-      t.compiled = compile(o);
+      compile_with(real);
     }
-  };
-  for (;;) {
-    try {
-      compile_rest();
-      return t;
-    } catch (const Errors& e) {
-      refuse(e.diags);
-    } catch (const Error& e) {
-      refuse({e.diag});
-    }
-  }
+  });
+  return t;
 }
 
 // ---- rows ---------------------------------------------------------------------------------------------------------------------
@@ -167,9 +189,9 @@ class Table {
     const auto decide = [&](const char* decision, std::string summary) {
       row["decision"] = decision, row["summary"] = std::move(summary);
     };
-    const auto refused = t_.refused.find(n.name);
+    const auto refused = t_.refused.why.find(n.name);
     const auto steps = steps_.find(n.name);
-    if (refused != t_.refused.end()) {
+    if (refused != t_.refused.why.end()) {
       decide("refused", "refused: " + refused->second.message);
       row["to_do"] = Json::array({refused->second.help});
     } else if (steps != steps_.end()) {
@@ -276,8 +298,8 @@ class Table {
       return std::find_if(why.begin(), why.end(), [&](const Json& w) { return w["needs"] == needs; });
     };
     if (std::none_of(rows.begin(), rows.end(), [&](const KernelRow& r) { return r.tier == own; })) {
-      const std::string none =
-          fmt::format("there is no {} kernel for {}, so that it runs a {} one", to_text(own), n.op, to_text(tier));
+      const std::string none = fmt::format("there is no {} kernel for Corten's operator {}, so that it runs a {} one", to_text(own),
+                                           n.op, to_text(tier));
       if (find(none) == why.end()) why.push_back({{"kernels", Json::array()}, {"needs", none}, {"actual", ""}});
     }
     for (const SkippedRow& row : l.skipped) {
@@ -301,12 +323,13 @@ Json explain(CompileOptions o) {
           {"target", target.name},
           {"tier", to_text(target.tier)},
           {"made_up_ranges", t.made_up},
-          {"refused", t.refused.size()},
+          {"refused", t.refused.nodes.size()},
           {"rows", Table(t).rows()}};
 }
 
 std::vector<Value> inputs_of(const std::string& model) {
-  const Graph g = import_pt2(model);
+  Refused refused;
+  const Graph g = imported(model, refused);
   std::vector<Value> all;
   for (ValueId v : g.inputs) all.push_back(g[v]);
   return all;

@@ -125,6 +125,35 @@ def test_types_that_no_kernel_has():
     assert error.value.diagnostics[0].line
 
 
+class Branches(nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x * 3, (x,)).relu()
+
+
+class Remembers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("sum", torch.zeros(1, 3))
+
+    def forward(self, x):
+        self.sum.add_(x)
+        return self.sum.relu()
+
+
+class Counts(nn.Module):
+    def forward(self, x):
+        return torch.nonzero(x).float().relu()
+
+
+@pytest.mark.parametrize("module, nodes", [(Branches(), ["gt", "cond"]), (Remembers(), ["add_"]), (Counts(), ["nonzero", "to"])])
+def test_what_the_importer_refuses_is_a_row_too(module, nodes):
+    x = torch.ones(1, 3)
+    for data in (None, [x]):
+        explanation = corten.explain(module.eval(), target="cortex-m4", example_inputs=x, calibration=data)
+        assert [r["node"] for r in explanation.refused] == nodes
+        assert by_op(explanation)["relu"][0]["decision"].startswith("lut")
+
+
 class Only(nn.Module):
     def forward(self, x):
         return torch.lgamma(x)
