@@ -283,7 +283,8 @@ print(program.summary())
 # Every line is a step on the core. Seven convolutions, a mean and a linear layer are left: batch norms and ReLUs are inside the
 # convolutions, dropout is gone. The **image** is what goes to flash: weights, tables, the list of steps. The **arena** is the RAM
 # that all activations share; the compiler placed them so that a tensor lies where dead ones were. The lower bound is what the
-# hungriest step needs alone.
+# hungriest step needs alone. `corten.explain(exported, target="cortex-m55")` lists what became of every node of the graph, and
+# says what to do about an operator that is not supported.
 #
 # `program` can be called like the model. It then runs the very kernels of the core on this machine, with the same bytes as
 # result:
@@ -412,4 +413,4 @@ assert abs(qat_accuracy - fake_accuracy) < 1.5 and qat_accuracy > float_accuracy
 
 # %% [markdown]
 # Where the first program was as good as float32 already, as here, there is nothing to win. Try QAT after the cheaper choices:
-# [docs/choices.md](../../docs/choices.md) has them in order.
+# [Quantisation choices](../../docs/choices.md) has them in order.

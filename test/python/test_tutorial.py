@@ -1,11 +1,13 @@
 """The tutorial runs, as a script and as a notebook, and both are the same. Needs the package: `pip install .`."""
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
 
 import nbformat
+import numpy as np
 import pytest
 import support
 
@@ -61,3 +63,19 @@ def test_notebook(tool, voices, monkeypatch):
     monkeypatch.setenv("SPEECH_COMMANDS", "")
     ran = outputs(tool.clean(tool.run(tool.unrun(SCRIPT))))
     assert "one inference:" in ran and "held-out voices: PyTorch's fake-quantised model" in ran
+
+
+def test_choices(tmp_path):
+    """examples/quantization/choices.py, on part of the data: calibration is as good as docs/choices.md says, bad data as bad."""
+    digits = support.ROOT / "examples/digits"
+    for name in ("calib.npz", "eval.npz"):
+        with np.load(digits / name) as z:
+            np.savez(tmp_path / name, **{key: z[key][:40] for key in z.files})
+    script = support.ROOT / "examples/quantization/choices.py"
+    args = [sys.executable, script, digits / "digits_cnn.pt2", tmp_path / "calib.npz", tmp_path / "eval.npz"]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    decibels = {m[1].rstrip(): float(m[2]) for m in re.finditer(r"^(.*?) +([-\d.]+|inf) dB", done.stdout, re.M)}
+    assert len(decibels) == 13  # all but calibrations of 64 and 256 samples
+    assert decibels["observer auto"] > 28 and decibels["auto, half the range"] < 15
+    assert all(decibels[what] > 25 for what in decibels if what.startswith("PT2E"))
