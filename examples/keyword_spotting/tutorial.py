@@ -292,7 +292,7 @@ print(program.summary())
 # %%
 int8_accuracy = accuracy(program)
 print(f"held-out voices: float32 {float_accuracy:.1f} %, int8 {int8_accuracy:.1f} %")
-assert float_accuracy > 80 and abs(int8_accuracy - float_accuracy) < 1.5
+assert float_accuracy > (50 if speech_commands else 80) and abs(int8_accuracy - float_accuracy) < 1.5
 print("scores of one clip, float32:", *(f"{v:.2f}" for v in model(test_x[:1])[0]))
 print("                       int8:", *(f"{v:.2f}" for v in program(test_x[:1])[0]))
 
