@@ -9,6 +9,7 @@ void add_run(CLI::App&);
 void add_bench(CLI::App&);
 void add_cycles(CLI::App&);
 void add_compare(CLI::App&);
+void add_decode(CLI::App&);
 void add_report(CLI::App&);
 void add_inspect(CLI::App&);
 void add_targets(CLI::App&);

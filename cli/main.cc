@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   cli::add_bench(app);
   cli::add_cycles(app);
   cli::add_compare(app);
+  cli::add_decode(app);
   cli::add_report(app);
   cli::add_inspect(app);
   cli::add_view(app);

@@ -7,6 +7,7 @@
 #include "cli/samples.h"
 #include "compiler/board.h"
 #include "compiler/npz.h"
+#include "compiler/process.h"
 #include "compiler/program_file.h"
 
 namespace corten::cli {
@@ -14,7 +15,7 @@ namespace corten::cli {
 namespace {
 
 struct Options {
-  std::string image, input, output, on = "host";
+  std::string image, input, output, trace, on = "host";
   bool as_float = false;
 };
 
@@ -32,10 +33,18 @@ void print_arrays(const std::vector<NpArray>& arrays) {
   }
 }
 
+std::vector<Sample> on_board(const Program& program, const std::vector<Sample>& in, const Options& o) {
+  BoardOptions options;
+  options.trace = !o.trace.empty();
+  BoardRun run = run_on_board(program, in, options);
+  if (options.trace) write_text(o.trace, run.log);
+  return std::move(run.outputs);
+}
+
 void run(const Options& o) {
   const Program program = Program::load(o.image);
   const std::vector<Sample> in = device_samples(program, read_samples(o.input, program));
-  const std::vector<Sample> out = o.on == "qemu" ? run_on_board(program, in).outputs : program.run_all(in);
+  const std::vector<Sample> out = o.on == "qemu" ? on_board(program, in, o) : program.run_all(in);
   std::vector<NpArray> arrays;
   for (size_t i = 0; i < program.outputs().size(); i++) arrays.push_back(output_array(program, i, out, o.as_float));
   if (o.output.empty())
@@ -53,9 +62,13 @@ void add_run(CLI::App& app) {
   c->add_option("-i,--input", o->input, "inputs in PyTorch's order, samples first: .npz (in0, in1, ...) or .npy")->required();
   c->add_option("-o,--output", o->output, "where outputs go, in PyTorch's order: .npz (out0, ...) or .npy (default: print them)");
   c->add_option("--on", o->on, "host or qemu")->check(CLI::IsMember({"host", "qemu"}))->capture_default_str();
+  c->add_option("--trace", o->trace, "on qemu: where to keep what the board prints, all values of each step (`corten decode`)");
   c->add_flag("--float", o->as_float, "dequantise the outputs");
   c->footer("Example:\n  corten run build/kws/model.corten --input x.npz --on qemu --output y.npz --float");
-  c->callback([o] { run(*o); });
+  c->callback([o] {
+    if (!o->trace.empty() && o->on != "qemu") throw CLI::ValidationError("--trace", "takes what a board prints: give --on qemu");
+    run(*o);
+  });
 }
 
 }  // namespace corten::cli

@@ -10,17 +10,6 @@ Samples read_samples(const std::string& path, const Program& program) {
   return load_samples(path, specs);
 }
 
-std::vector<Sample> device_samples(const Program& program, const Samples& samples) {
-  std::vector<Sample> all(static_cast<size_t>(samples.count));
-  for (size_t s = 0; s < all.size(); s++)
-    for (size_t i = 0; i < program.inputs().size(); i++) {
-      const IoInfo& in = program.inputs()[i];
-      const size_t n = size_t(in.elements());
-      all[s].push_back(to_device(in, {samples.inputs[i].data() + s * n, n}));
-    }
-  return all;
-}
-
 NpArray output_array(const Program& program, size_t index, const std::vector<Sample>& outputs, bool as_float) {
   const IoInfo& io = program.outputs()[index];
   NpArray a;

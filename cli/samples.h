@@ -9,7 +9,6 @@
 namespace corten::cli {
 
 Samples read_samples(const std::string& path, const Program&);
-std::vector<Sample> device_samples(const Program&, const Samples&);
 
 // Output `index` of all samples in PyTorch's order: (N, *shape[1:]) where shape[0] is 1, else (N, *shape).
 NpArray output_array(const Program&, size_t index, const std::vector<Sample>& outputs, bool as_float);

@@ -41,6 +41,7 @@ std::string function_name(const Elf& elf, uint32_t address) {
 
 struct BoardReport {
   uint32_t samples = 0, init_stack = 0, run_stack = 0, state = 0;
+  std::string output;
 };
 
 BoardReport emulate(const Program& program, const fs::path& elf, const fs::path& directory, const std::vector<std::string>& more,
@@ -66,6 +67,7 @@ BoardReport emulate(const Program& program, const fs::path& elf, const fs::path&
       sscanf(r.output.c_str() + at, "corten samples %u stack_init %u stack_run %u state %u", &report.samples, &report.init_stack,
              &report.run_stack, &report.state) != 4)
     report_failure(program, elf, r, timeout_seconds);
+  report.output = r.output;
   return report;
 }
 
@@ -161,11 +163,13 @@ void sum_counts(const Elf& elf, const CycleModel& model, Bench& bench) {
 BoardRun run_on_board(const Program& program, const std::vector<Sample>& samples, const BoardOptions& options) {
   require_emulator();
   TemporaryDirectory build;
-  const fs::path elf = build_firmware(program, build.path());
+  const fs::path elf = build_firmware(program, build.path(), options.trace);
   keep_file(options, elf, elf.filename());
   BoardRun run;
   run.outputs.resize(samples.size());
-  const size_t parts = std::max<size_t>(1, std::min<size_t>(std::thread::hardware_concurrency(), samples.size() / 4));
+  // One board where it traces: it numbers the inferences.
+  const size_t most = options.trace ? 1 : std::thread::hardware_concurrency();
+  const size_t parts = std::max<size_t>(1, std::min<size_t>(most, samples.size() / 4));
   std::vector<std::exception_ptr> failures(parts);
   std::vector<BoardReport> reports(parts);
   const auto work = [&](size_t k) {
@@ -185,8 +189,16 @@ BoardRun run_on_board(const Program& program, const std::vector<Sample>& samples
     run.init_stack_bytes = std::max(run.init_stack_bytes, reports[k].init_stack);
     run.run_stack_bytes = std::max(run.run_stack_bytes, reports[k].run_stack);
     run.state_bytes = reports[k].state;
+    if (options.trace) run.log = std::move(reports[k].output);
   }
   return run;
+}
+
+BoardDump trace_on_board(const Program& program, const Samples& samples, int64_t count) {
+  std::vector<Sample> in = device_samples(program, samples, count);
+  BoardOptions options;
+  options.trace = true;
+  return decode_trace(run_on_board(program, in, options).log, program, "qemu");
 }
 
 Bench bench_on_board(const Program& program, const Sample& input, const BoardOptions& options) {

@@ -9,21 +9,30 @@
 #include <vector>
 
 #include "compiler/cycles.h"
+#include "compiler/npz.h"
 #include "compiler/program_file.h"
+#include "compiler/trace_log.h"
 
 namespace corten {
 
+inline constexpr int64_t kTracedSamples = 16;  // each prints several times its activations' bytes
+
 struct BoardOptions {
   int timeout_seconds = 600;
+  bool trace = false;          // let the board print all values (runtime/trace.h)
   std::filesystem::path keep;  // where the ELF that ran and what a bench counted are left; empty: nowhere
 };
 
 struct BoardRun {
   std::vector<Sample> outputs;
+  std::string log;  // all that the board printed, if it was to trace
   uint32_t init_stack_bytes = 0, run_stack_bytes = 0, state_bytes = 0;
 };
 // Throws Error where the board faults, stops or takes too long.
 BoardRun run_on_board(const Program&, const std::vector<Sample>& samples, const BoardOptions& = {});
+
+// What the emulated board prints of the first samples, read back: each inference's values.
+BoardDump trace_on_board(const Program&, const Samples&, int64_t count = kTracedSamples);
 
 struct BenchStep {
   std::string node, kernel;

@@ -1,168 +1,501 @@
 #include "compiler/compare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <numeric>
+#include <set>
 
 #include "compiler/calibrate.h"
+#include "compiler/counterpart.h"
 #include "compiler/evaluate.h"
+#include "compiler/fake_quant.h"
+#include "compiler/metrics.h"
+#include "compiler/pipeline.h"
+#include "compiler/rank.h"
+#include "compiler/report_fields.h"
 
 namespace corten {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+// ---- figures of one tensor -----------------------------------------------------------------------------------------------
+
+// How its int8 values stand for real ones; scale 0: it is float32.
+struct Grid {
+  double scale = 0;
+  int32_t zero = 0;
+};
+
 struct Sums {
-  double signal = 0, noise = 0, saturated = 0, count = 0;
-  void add(double want, double got) { signal += want * want, noise += (want - got) * (want - got); }
-  void add(const Sums& o) { signal += o.signal, noise += o.noise, saturated += o.saturated, count += o.count; }
-  double db() const { return noise == 0 ? 200 : signal == 0 ? -200 : 10 * std::log10(signal / noise); }
-};
+  double signal = 0, noise = 0, max_error = 0, saturated = 0, count = 0, largest = 0;
+  float lo = std::numeric_limits<float>::infinity(), hi = -lo;
 
-// A step's value in the float program, and how to read its bytes.
-struct Mapped {
-  ValueId value = kNone;
-  IoInfo io;
-  std::string op;
-};
-
-std::vector<Mapped> mapping(const Graph& real, const nlohmann::ordered_json& report) {
-  std::map<std::string, ValueId> by_name;
-  for (const Node& n : real.nodes)
-    for (ValueId v : n.out) by_name[real[v].name] = v;
-  std::vector<Mapped> all;
-  if (!report.is_object() || !report.contains("steps")) return all;
-  for (const auto& step : report.at("steps")) {
-    Mapped m;
-    m.op = step.value("op", "");
-    const auto it = by_name.find(step.value("value", ""));
-    if (it != by_name.end() && step.contains("scale")) {
-      m.io.perm = step.at("perm").get<std::vector<int>>();
-      m.io.shape = real[it->second].shape;
-      if (m.io.perm.empty())
-        for (size_t d = 0; d < m.io.shape.size(); d++) m.io.perm.push_back(int(d));
-      m.io.name = step.value("node", ""), m.io.bytes = uint32_t(m.io.elements());
-      m.io.scale = step.at("scale"), m.io.zero = step.at("zero_point");
-      m.io.bytes = uint32_t(m.io.elements());
-      if (m.io.perm.size() == m.io.shape.size()) m.value = it->second;
+  void add(const std::vector<float>& want, const float* got, const Grid& grid) {
+    const double half = grid.scale / 2, low = grid.scale * (-128 - grid.zero), high = grid.scale * (127 - grid.zero);
+    for (size_t i = 0; i < want.size(); i++) {
+      const double x = want[i], y = got[i], error = std::abs(x - y);
+      signal += x * x, noise += error * error;
+      max_error = std::max(max_error, error), largest = std::max(largest, std::abs(x));
+      lo = std::min(lo, got[i]), hi = std::max(hi, got[i]);
+      saturated += (y <= low + half && x < low - half) || (y >= high - half && x > high + half);
     }
-    all.push_back(m);
+    count += double(want.size());
   }
+  void add(const Sums& o) {
+    signal += o.signal, noise += o.noise, saturated += o.saturated, count += o.count;
+    max_error = std::max(max_error, o.max_error), largest = std::max(largest, o.largest);
+    lo = std::min(lo, o.lo), hi = std::max(hi, o.hi);
+  }
+  double crest() const { return signal > 0 ? largest / std::sqrt(signal / count) : 0; }
+  std::optional<StageError> error(const Grid& grid) const {
+    if (count == 0) return {};
+    StageError e;
+    e.sqnr_db = decibels(signal, noise), e.max_error = max_error;
+    if (grid.scale > 0)
+      e.saturated = saturated / count, e.range_used = (std::nearbyint((double(hi) - double(lo)) / grid.scale) + 1) / 256;
+    return e;
+  }
+};
+
+// ---- what belongs together -----------------------------------------------------------------------------------------------
+
+// A tensor of the program in its stages.
+struct Mapped {
+  ValueId real = kNone, source = kNone;  // in the float program; in the fake-quantised one
+  IoInfo io;
+  Grid grid;
+  std::vector<uint32_t> index;  // of device elements in PyTorch's order
+};
+
+struct Subject {
+  Graph real;
+  std::optional<Graph> fake;
+  std::string no_fake;
+  std::vector<Mapped> steps, outputs;
+  std::vector<ValueId> real_of;  // by value of the fake-quantised program
+};
+
+constexpr const char* kWrongModel = "give the .pt2 that this image was compiled from";
+
+void check_interface(const Graph& real, const Program& program) {
+  if (real.inputs.size() != program.inputs().size() || real.outputs.size() != program.outputs().size())
+    throw Error(fmt::format("the image has {} inputs and {} outputs, the program has {} and {}", program.inputs().size(),
+                            program.outputs().size(), real.inputs.size(), real.outputs.size()),
+                kWrongModel);
+  const auto same = [](const char* what, size_t i, const Shape& image, const Shape& model) {
+    if (image != model)
+      throw Error(fmt::format("{} {} of the image has shape {}, of the program {}", what, i, to_text(image), to_text(model)),
+                  kWrongModel);
+  };
+  for (size_t i = 0; i < real.inputs.size(); i++) same("input", i, program.inputs()[i].shape, real[real.inputs[i]].shape);
+  for (size_t i = 0; i < real.outputs.size(); i++) same("output", i, program.outputs()[i].shape, real[real.outputs[i]].shape);
+}
+
+std::map<std::string, ValueId> values_by_name(const Graph& g) {
+  std::map<std::string, ValueId> all;
+  for (ValueId v : g.inputs) all[g[v].name] = v;
+  for (const Node& n : g.nodes)
+    for (ValueId v : n.out) all[g[v].name] = v;
   return all;
 }
 
-size_t largest(const float* v, size_t n) { return size_t(std::max_element(v, v + n) - v); }
-
-struct Totals {
-  std::vector<Sums> steps, outputs;
-  int64_t float_right = 0, int8_right = 0, same = 0;
-};
-
-void add_step(Sums& sums, const Mapped& m, const std::vector<uint8_t>& bytes, const std::vector<float>& want) {
-  if (bytes.size() != m.io.bytes || bytes.size() != want.size()) return;
-  const std::vector<float> got = dequantised(m.io, bytes);
-  const double lo = m.io.scale * (-128 - m.io.zero - 0.5), hi = m.io.scale * (127 - m.io.zero + 0.5);
-  for (size_t i = 0; i < got.size(); i++) {
-    sums.add(want[i], got[i]);
-    sums.saturated += want[i] < lo || want[i] > hi;
-  }
-  sums.count += double(got.size());
+Origin origin_of(const Json& from) {
+  return {text_of(from, "node"), text_of(from, "module"), text_of(from, "aten"), int_of(from, "index", 0)};
 }
 
-void one_sample(int64_t s, Evaluator& evaluator, const Graph& real, const Program& program, const Samples& samples,
-                const std::vector<Mapped>& map, Totals& t) {
-  std::vector<const float*> in;
-  Sample device;
-  for (size_t i = 0; i < samples.inputs.size(); i++) {
-    const int64_t n = program.inputs()[i].elements();
-    in.push_back(samples.inputs[i].data() + s * n);
-    device.push_back(to_device(program.inputs()[i], {in.back(), size_t(n)}));
+// The quantised program that was compiled, where the model given is its float original.
+std::optional<Graph> quantised_program(const CompareOptions& o, const Json& report, double given, std::string& missing) {
+  std::string path = o.quantised.empty() ? text_of(report, "model") : o.quantised;
+  if (o.quantised.empty() && !std::filesystem::is_regular_file(path)) {
+    missing = "the quantised program that was compiled is not at hand";
+    return {};
   }
-  evaluator.run(in);
-  if (!map.empty()) {
-    const auto written = program.trace(device);
-    for (size_t i = 0; i < written.size() && i < map.size(); i++)
-      if (map[i].value != kNone) add_step(t.steps[i], map[i], written[i], evaluator.value(map[i].value));
+  Graph g = front(path);
+  if (double(given_scales(g)) == given) return g;
+  if (!o.quantised.empty()) throw Error(path + " is not the quantised program that this image was compiled from", kWrongModel);
+  missing = path + " is another program now";
+  return {};
+}
+
+void set_layout(Mapped& m, const Json& step, const Shape& shape) {
+  m.io.perm = step.value("perm", std::vector<int>());
+  m.io.shape = shape;
+  if (m.io.perm.empty())
+    for (size_t d = 0; d < shape.size(); d++) m.io.perm.push_back(int(d));
+  m.io.scale = m.grid.scale, m.io.zero = m.grid.zero, m.io.bytes = uint32_t(m.io.elements());
+  std::vector<int> sorted = m.io.perm;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t d = 0; d < sorted.size(); d++)
+    if (sorted.size() != shape.size() || sorted[d] != int(d)) return void(m.real = kNone);
+  m.index = torch_index(m.io);
+}
+
+// Real values for the steps of a program that was quantised in PyTorch, by where its nodes come from.
+void map_by_origin(Subject& s, const Graph* source, const Json& report) {
+  std::set<std::string> present;
+  for (const Json& step : list_of(report, "steps")) present.insert(text_of(part_of(step, "from"), "node"));
+  const Counterparts counterparts(s.real, present);
+  for (size_t i = 0; i < s.steps.size(); i++)
+    if (const Json& from = part_of(list_of(report, "steps")[i], "from"); !from.is_null())
+      s.steps[i].real = counterparts.of(origin_of(from));
+  if (!source) return;
+  s.real_of.assign(source->values.size(), kNone);
+  for (size_t i = 0; i < source->inputs.size(); i++) s.real_of[size_t(source->inputs[i])] = s.real.inputs[i];
+  for (const Node& n : source->nodes)
+    if (const auto o = source->origins.find(node_of_value((*source)[n.out[0]].name)); o != source->origins.end())
+      s.real_of[size_t(n.out[0])] = counterparts.of(o->second);
+}
+
+void map_steps(Subject& s, const Graph* source, const Program& program, const Json& report, bool by_origin) {
+  const Json& steps = list_of(report, "steps");
+  if (steps.size() != program.steps().size()) return;
+  s.steps.resize(steps.size());
+  if (by_origin) map_by_origin(s, source, report);
+  const std::map<std::string, ValueId> names = source ? values_by_name(*source) : std::map<std::string, ValueId>();
+  for (size_t i = 0; i < steps.size(); i++) {
+    Mapped& m = s.steps[i];
+    const auto scale = number_of(steps[i], "scale"), zero = number_of(steps[i], "zero_point");
+    const auto named = names.find(text_of(steps[i], "value"));
+    if (named != names.end()) m.source = named->second;
+    if (!by_origin) m.real = m.source;
+    if (!scale || !zero) m.real = kNone;
+    if (m.real == kNone) continue;
+    m.grid = {*scale, int32_t(*zero)};
+    set_layout(m, steps[i], s.real[m.real].shape);
   }
-  const Sample out = program.run(device);
-  for (size_t i = 0; i < out.size(); i++) {
-    const std::vector<float> got = dequantised(program.outputs()[i], out[i]);
-    const std::vector<float>& want = evaluator.value(real.outputs[i]);
-    for (size_t k = 0; k < got.size(); k++) t.outputs[i].add(want[k], got[k]);
-    if (i || got.empty()) continue;
-    const size_t a = largest(want.data(), want.size()), b = largest(got.data(), got.size());
-    t.same += a == b;
-    if (samples.labels.empty()) continue;
-    t.float_right += int64_t(a) == samples.labels[size_t(s)], t.int8_right += int64_t(b) == samples.labels[size_t(s)];
+}
+
+Subject subject_of(const std::string& model, const Program& program, const Samples& samples, const Json& report,
+                   const CompareOptions& o) {
+  Subject s;
+  s.real = front(model);
+  check_interface(s.real, program);
+  const auto given = number_of(part_of(report, "calibration"), "given_scales");
+  const bool original = given && *given > 0 && given_scales(s.real) == 0;
+  std::optional<Graph> source;
+  if (original) {
+    s.real = unfused(model);
+    source = quantised_program(o, report, *given, s.no_fake);
+  } else {
+    source = s.real;
+    s.real_of.resize(s.real.values.size());
+    std::iota(s.real_of.begin(), s.real_of.end(), 0);
   }
+  map_steps(s, source ? &*source : nullptr, program, report, original);
+  if (s.steps.empty()) s.no_fake = "the report that tells the scales is missing";
+  if (source && s.no_fake.empty()) s.fake = fake_quantised(*source, program, report, samples);
+  for (size_t i = 0; i < s.real.outputs.size(); i++) {
+    Mapped m;
+    m.real = s.real.outputs[i], m.io = program.outputs()[i], m.index = torch_index(m.io);
+    if (s.fake) m.source = s.fake->outputs[i];
+    if (m.io.dtype == DType::i8) m.grid = {m.io.scale, m.io.zero};
+    s.outputs.push_back(std::move(m));
+  }
+  return s;
+}
+
+// ---- running -------------------------------------------------------------------------------------------------------------
+
+struct Totals {
+  std::array<std::vector<Sums>, kStages> steps, outputs;
+  int64_t float_right = 0, int8_right = 0, same = 0;
+  BoardResult board;
+  Totals(size_t step_count, size_t output_count) {
+    for (auto& s : steps) s.resize(step_count);
+    for (auto& o : outputs) o.resize(output_count);
+  }
+  void add(const Totals& o);
+};
+
+bool before(const Difference& a, const Difference& b) { return a.inference < b.inference; }
+
+void Totals::add(const Totals& o) {
+  for (size_t k = 0; k < kStages; k++) {
+    for (size_t i = 0; i < steps[k].size(); i++) steps[k][i].add(o.steps[k][i]);
+    for (size_t i = 0; i < outputs[k].size(); i++) outputs[k][i].add(o.outputs[k][i]);
+  }
+  float_right += o.float_right, int8_right += o.int8_right, same += o.same;
+  board.samples += o.board.samples, board.tensors += o.board.tensors;
+  const auto& mine = board.first_difference;
+  const auto& other = o.board.first_difference;
+  if (other && (!mine || before(*other, *mine))) board.first_difference = other;
+}
+
+// Outputs that metrics or the caller want, written by all threads in their places.
+struct Kept {
+  size_t outputs = 0;  // how many of them
+  StageOutputs real, stages[kStages];
+  std::map<int64_t, size_t> board_rows;
+};
+
+class Worker {
+ public:
+  Worker(const Subject& s, const Program& p, const Samples& samples, const std::map<int64_t, const TracedInference*>& board,
+         Kept& kept)
+      : s_(s), program_(p), samples_(samples), board_(board), kept_(kept), totals(s.steps.size(), s.outputs.size()), real_(s.real) {
+    if (s.fake) fake_.emplace(*s.fake, true);
+  }
+
+  void run(int64_t sample) {
+    std::vector<const float*> in;
+    Sample device;
+    for (size_t i = 0; i < samples_.inputs.size(); i++) {
+      const IoInfo& io = program_.inputs()[i];
+      in.push_back(samples_.inputs[i].data() + sample * io.elements());
+      device.push_back(to_device(io, {in.back(), size_t(io.elements())}));
+    }
+    real_.run(in);
+    if (fake_) fake_->run(in);
+    const Traced host = program_.trace(device);
+    const auto found = board_.find(sample);
+    const Traced* board = found == board_.end() ? nullptr : &found->second->values;
+    for (size_t i = 0; i < s_.steps.size(); i++) {
+      const Mapped& m = s_.steps[i];
+      const std::vector<uint8_t>* sent = board && !board->steps[i].empty() ? &board->steps[i] : nullptr;
+      if (m.real != kNone) stages(m, host.steps[i], sent, totals.steps, i);
+    }
+    for (size_t i = 0; i < s_.outputs.size(); i++) {
+      const std::vector<uint8_t>* sent = board && !board->outputs[i].empty() ? &board->outputs[i] : nullptr;
+      stages(s_.outputs[i], host.outputs[i], sent, totals.outputs, i);
+      keep(i, sample, host.outputs[i], sent);
+    }
+    if (!host.outputs.empty()) top(sample, dequantised(program_.outputs()[0], host.outputs[0]));
+    if (board) against_board(sample, host, *board);
+  }
+
+ private:
+  const float* values(const Mapped& m, const std::vector<uint8_t>& device) {
+    scratch_.resize(m.index.size());
+    const float scale = float(m.grid.scale);
+    for (size_t i = 0; i < m.index.size(); i++) {
+      if (m.grid.scale > 0)
+        scratch_[m.index[i]] = float(int32_t(int8_t(device[i])) - m.grid.zero) * scale;
+      else
+        std::copy_n(device.data() + 4 * i, 4, reinterpret_cast<uint8_t*>(&scratch_[m.index[i]]));
+    }
+    return scratch_.data();
+  }
+
+  void stages(const Mapped& m, const std::vector<uint8_t>& host, const std::vector<uint8_t>* board,
+              std::array<std::vector<Sums>, kStages>& into, size_t i) {
+    const std::vector<float>& want = real_.value(m.real);
+    if (fake_ && m.source != kNone && fake_->value(m.source).size() == want.size())
+      into[size_t(Stage::fake_quant)][i].add(want, fake_->value(m.source).data(), m.grid);
+    const size_t bytes = m.index.size() * (m.grid.scale > 0 ? 1 : 4);
+    if (host.size() != bytes || want.size() != m.index.size()) return;  // pruned channels
+    into[size_t(Stage::host)][i].add(want, values(m, host), m.grid);
+    if (board) into[size_t(Stage::board)][i].add(want, values(m, *board), m.grid);
+  }
+
+  void keep(size_t output, int64_t sample, const std::vector<uint8_t>& host, const std::vector<uint8_t>* board) {
+    if (output >= kept_.outputs) return;
+    const Mapped& m = s_.outputs[output];
+    const auto store = [&](StageOutputs& to, size_t row, const float* from) {
+      std::copy_n(from, m.index.size(), to.values[output].data() + row * m.index.size());
+    };
+    store(kept_.real, size_t(sample), real_.value(m.real).data());
+    if (fake_) store(kept_.stages[size_t(Stage::fake_quant)], size_t(sample), fake_->value(m.source).data());
+    store(kept_.stages[size_t(Stage::host)], size_t(sample), values(m, host));
+    if (board && kept_.board_rows.count(sample))
+      store(kept_.stages[size_t(Stage::board)], kept_.board_rows.at(sample), values(m, *board));
+  }
+
+  void top(int64_t sample, const std::vector<float>& got) {
+    const std::vector<float>& want = real_.value(s_.real.outputs[0]);
+    if (want.empty()) return;
+    const auto a = std::max_element(want.begin(), want.end()) - want.begin();
+    const auto b = std::max_element(got.begin(), got.end()) - got.begin();
+    totals.same += a == b;
+    if (samples_.labels.empty()) return;
+    const int64_t label = samples_.labels[size_t(sample)];
+    totals.float_right += a == label, totals.int8_right += b == label;
+  }
+
+  void against_board(int64_t sample, const Traced& host, const Traced& board) {
+    totals.board.samples++;
+    const auto check = [&](const std::string& name, const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
+      if (b.empty()) return;
+      totals.board.tensors++;
+      const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+      const Difference d = {sample, name, uint64_t(x - a.begin()), x == a.end() ? 0 : int8_t(*x), y == b.end() ? 0 : int8_t(*y)};
+      auto& first = totals.board.first_difference;
+      if ((x != a.end() || y != b.end()) && (!first || before(d, *first))) first = d;
+    };
+    for (size_t i = 0; i < host.steps.size(); i++)
+      check(fmt::format("step {} ({})", i, program_.steps()[i].node), host.steps[i], board.steps[i]);
+    for (size_t i = 0; i < host.outputs.size(); i++) check(fmt::format("output {}", i), host.outputs[i], board.outputs[i]);
+  }
+
+  const Subject& s_;
+  const Program& program_;
+  const Samples& samples_;
+  const std::map<int64_t, const TracedInference*>& board_;
+  Kept& kept_;
+
+ public:
+  Totals totals;
+
+ private:
+  Evaluator real_;
+  std::optional<Evaluator> fake_;
+  std::vector<float> scratch_;
+};
+
+// ---- results -------------------------------------------------------------------------------------------------------------
+
+std::map<int64_t, const TracedInference*> board_samples(const CompareOptions& o, int64_t count) {
+  std::map<int64_t, const TracedInference*> all;
+  if (!o.board) return all;
+  for (const TracedInference& i : o.board->inferences)
+    if (i.number < count) all[i.number] = &i;
+  if (all.empty())
+    throw Error(fmt::format("{} has inferences from {} on, the data {} samples", o.board->source,
+                            o.board->inferences.empty() ? 0 : o.board->inferences[0].number, count),
+                "inference 0 is that of the data's first sample: give the samples that the board ran, in their order");
+  return all;
+}
+
+Kept room_for(const Subject& s, int64_t count, const std::map<int64_t, const TracedInference*>& board, size_t outputs) {
+  Kept k;
+  k.outputs = outputs;
+  const auto room = [&](StageOutputs& to, const char* name, std::vector<int64_t> samples) {
+    to.stage = name, to.samples = std::move(samples);
+    for (size_t o = 0; o < outputs; o++) to.values.emplace_back(to.samples.size() * s.outputs[o].index.size());
+  };
+  std::vector<int64_t> all(static_cast<size_t>(count)), sent;
+  std::iota(all.begin(), all.end(), 0);
+  for (const auto& [sample, inference] : board) {
+    const Sample& values = inference->values.outputs;
+    if (!std::all_of(values.begin(), values.end(), [](const auto& v) { return !v.empty(); })) continue;
+    k.board_rows[sample] = sent.size();
+    sent.push_back(sample);
+  }
+  room(k.real, "float", all);
+  if (s.fake) room(k.stages[size_t(Stage::fake_quant)], kStageNames[size_t(Stage::fake_quant)], all);
+  room(k.stages[size_t(Stage::host)], kStageNames[size_t(Stage::host)], all);
+  if (!sent.empty()) room(k.stages[size_t(Stage::board)], kStageNames[size_t(Stage::board)], sent);
+  return k;
+}
+
+// The metrics of one stage's outputs.
+Scores scores_of(const StageOutputs& stage, const StageOutputs& real, const Samples& samples) {
+  Scores s;
+  s.values = stage.values[0], s.samples = int64_t(stage.samples.size());
+  const size_t each = s.classes(), input = samples.inputs[0].size() / size_t(samples.count);
+  for (int64_t i : stage.samples) {
+    const auto reference = real.values[0].begin() + std::ptrdiff_t(size_t(i) * each);
+    s.reference.insert(s.reference.end(), reference, reference + std::ptrdiff_t(each));
+    const auto in = samples.inputs[0].begin() + std::ptrdiff_t(size_t(i) * input);
+    s.input.insert(s.input.end(), in, in + std::ptrdiff_t(input));
+    if (!samples.labels.empty()) s.labels.push_back(samples.labels[size_t(i)]);
+  }
+  return s;
+}
+
+Json metrics_of(const std::vector<std::string>& names, const Kept& kept, const Samples& samples) {
+  Json all = Json::object();
+  const auto stage = [&](const StageOutputs& outputs) {
+    if (outputs.samples.empty() || names.empty()) return;
+    const Scores scores = scores_of(outputs, kept.real, samples);
+    for (const std::string& name : names) all[name][outputs.stage] = metric(name, scores);
+  };
+  stage(kept.real);
+  for (const StageOutputs& s : kept.stages) stage(s);
+  return all;
+}
+
+StageErrors errors_of(const std::array<std::vector<Sums>, kStages>& sums, size_t i, const Grid& grid) {
+  StageErrors e;
+  for (size_t k = 0; k < kStages; k++) e[k] = sums[k][i].error(grid);
+  return e;
+}
+
+void rank(Comparison& c, const Subject& s, const Samples& samples, const Json& report, const std::vector<size_t>& at,
+          const CompareOptions& o) {
+  const int64_t cheap = samples_to_rank(report, samples.count);
+  const int64_t count = o.rank.value_or(cheap > 0) ? std::max<int64_t>(cheap, 1) : 0;
+  if (!s.fake || count == 0 || samples.count == 0) return;
+  std::vector<Layer> layers;
+  std::vector<ValueId> values;
+  for (size_t i : at) layers.push_back({s.steps[i].source, s.steps[i].real}), values.push_back(s.steps[i].source);
+  for (size_t i = 0; i < s.real.inputs.size(); i++) layers.push_back({s.fake->inputs[i], s.real.inputs[i]});
+  std::mutex lock;
+  const Costs costs = layer_costs(s.real, *s.fake, s.real_of, layers, samples, count, [&] {
+    const std::lock_guard<std::mutex> hold(lock);
+    if (o.progress) o.progress(samples.count, samples.count);
+  });
+  double sum = 0;
+  for (double n : costs.noise) sum += std::max(n, 0.0);
+  c.ranked_samples = count;
+  c.input_cost.resize(s.real.inputs.size());
+  for (size_t i = 0; i < layers.size(); i++) {
+    StepError& e = i < at.size() ? c.steps[i] : c.input_cost[i - at.size()];
+    if (i >= at.size()) e.node = s.real[s.real.inputs[i - at.size()]].name;
+    if (costs.noise[i] < 0) continue;
+    e.alone_db = decibels(costs.signal, costs.noise[i]), e.noise = sum > 0 ? costs.noise[i] / sum : 0;
+  }
+  advise(c, *s.fake, report, values);
 }
 
 }  // namespace
 
-Comparison compare(const Graph& real, const Program& program, const Samples& samples, const nlohmann::ordered_json& report,
-                   const std::function<void(int64_t done, int64_t all)>& progress) {
-  if (real.inputs.size() != program.inputs().size() || real.outputs.size() != program.outputs().size())
-    throw Error("the image has " + std::to_string(program.inputs().size()) + " inputs and " +
-                    std::to_string(program.outputs().size()) + " outputs, the program has " + std::to_string(real.inputs.size()) +
-                    " and " + std::to_string(real.outputs.size()),
-                "give the .pt2 that this image was compiled from");
-  for (size_t i = 0; i < real.inputs.size(); i++)
-    if (real[real.inputs[i]].shape != program.inputs()[i].shape)
-      throw Error("input " + std::to_string(i) + " of the image has shape " + to_text(program.inputs()[i].shape) +
-                      ", of the program " + to_text(real[real.inputs[i]].shape),
-                  "give the .pt2 that this image was compiled from");
-  std::vector<Mapped> map = mapping(real, report);
-  if (map.size() != program.steps().size()) map.clear();
-  Totals total;
-  total.steps.resize(map.size()), total.outputs.resize(program.outputs().size());
+double decibels(double signal, double noise) { return noise == 0 ? 200 : signal == 0 ? -200 : 10 * std::log10(signal / noise); }
+
+Comparison compare(const std::string& model, const Program& program, const Samples& samples, const Json& report,
+                   const CompareOptions& o) {
+  if (o.metrics) check_metrics(*o.metrics);
+  const Subject s = subject_of(model, program, samples, report, o);
+  const auto board = board_samples(o, samples.count);
+  const std::vector<std::string> metrics =
+      o.metrics.value_or(s.outputs.empty() ? std::vector<std::string>{} : default_metrics(s.outputs[0].index.size(), samples.labels));
+  Kept kept = room_for(s, samples.count, board, o.keep_outputs ? s.outputs.size() : !metrics.empty());
+  Totals total(s.steps.size(), s.outputs.size());
   std::mutex lock;
   int64_t done = 0;
   parallel_for(samples.count, [&](int64_t first, int64_t last) {
-    Evaluator evaluator(real);
-    Totals t;
-    t.steps.resize(map.size()), t.outputs.resize(program.outputs().size());
-    for (int64_t s = first; s < last; s++) {
-      one_sample(s, evaluator, real, program, samples, map, t);
+    Worker worker(s, program, samples, board, kept);
+    for (int64_t i = first; i < last; i++) {
+      worker.run(i);
       const std::lock_guard<std::mutex> hold(lock);
-      if (++done; progress) progress(done, samples.count);
+      if (++done; o.progress) o.progress(done, samples.count);
     }
     const std::lock_guard<std::mutex> hold(lock);
-    for (size_t i = 0; i < t.steps.size(); i++) total.steps[i].add(t.steps[i]);
-    for (size_t i = 0; i < t.outputs.size(); i++) total.outputs[i].add(t.outputs[i]);
-    total.float_right += t.float_right, total.int8_right += t.int8_right, total.same += t.same;
+    total.add(worker.totals);
   });
   Comparison c;
-  c.samples = samples.count;
-  const double n = double(std::max<int64_t>(samples.count, 1));
-  for (size_t i = 0; i < map.size(); i++) {
-    if (map[i].value == kNone || total.steps[i].count == 0) continue;
+  c.samples = samples.count, c.no_fake_quant = s.no_fake;
+  std::vector<size_t> at;  // of the report's steps
+  for (size_t i = 0; i < s.steps.size(); i++) {
+    const Sums& host = total.steps[size_t(Stage::host)][i];
+    if (host.count == 0) continue;
     StepError e;
-    e.node = program.steps()[i].node, e.kernel = program.steps()[i].kernel, e.op = map[i].op;
-    for (const Node& node : real.nodes)
-      if (std::find(node.out.begin(), node.out.end(), map[i].value) != node.out.end()) e.where = node.where;
-    e.sqnr_db = total.steps[i].db(), e.saturated = total.steps[i].saturated / total.steps[i].count;
-    c.steps.push_back(e);
+    e.node = program.steps()[i].node, e.kernel = program.steps()[i].kernel, e.op = text_of(list_of(report, "steps")[i], "op");
+    for (const Node& n : s.real.nodes)
+      if (std::find(n.out.begin(), n.out.end(), s.steps[i].real) != n.out.end()) e.where = n.where;
+    e.stages = errors_of(total.steps, i, s.steps[i].grid), e.crest = host.crest();
+    c.steps.push_back(e), at.push_back(i);
   }
-  for (const Sums& s : total.outputs) c.output_sqnr_db.push_back(s.db());
+  for (size_t i = 0; i < s.outputs.size(); i++) c.outputs.push_back(errors_of(total.outputs, i, s.outputs[i].grid));
+  const double n = double(std::max<int64_t>(samples.count, 1));
   c.labelled = !samples.labels.empty();
   c.top1_float = double(total.float_right) / n, c.top1_int8 = double(total.int8_right) / n, c.top1_same = double(total.same) / n;
+  if (o.board) c.board = total.board, c.board->source = o.board->source;
+  c.metrics = metrics_of(metrics, kept, samples);
+  rank(c, s, samples, report, at, o);
+  if (o.keep_outputs) {
+    c.kept.push_back(std::move(kept.real));
+    for (StageOutputs& stage : kept.stages)
+      if (!stage.samples.empty()) c.kept.push_back(std::move(stage));
+  }
   return c;
-}
-
-nlohmann::ordered_json to_json(const Comparison& c) {
-  nlohmann::ordered_json j = {{"samples", c.samples}, {"output_sqnr_db", c.output_sqnr_db}, {"top1_same", c.top1_same}};
-  if (c.labelled) j["top1_float"] = c.top1_float, j["top1_int8"] = c.top1_int8;
-  j["steps"] = nlohmann::ordered_json::array();
-  for (const StepError& e : c.steps)
-    j["steps"].push_back({{"node", e.node},
-                          {"op", e.op},
-                          {"kernel", e.kernel},
-                          {"sqnr_db", e.sqnr_db},
-                          {"saturated", e.saturated},
-                          {"file", e.where.file},
-                          {"line", e.where.line},
-                          {"text", e.where.text}});
-  return j;
 }
 
 }  // namespace corten

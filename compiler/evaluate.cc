@@ -1,5 +1,6 @@
 #include "compiler/evaluate.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "ops/op.h"
@@ -65,7 +66,15 @@ std::shared_ptr<Tensor> evaluate_constant(const Graph& g, const Node& n) {
   return out;
 }
 
-Evaluator::Evaluator(const Graph& g) : g_(g), buffers_(g.values.size()) {
+void round_to(const Quant& q, std::vector<float>& values) {
+  // Below 2^22, adding this leaves no fraction: the sum was rounded half to even.
+  constexpr float kRound = 0x1.8p23f;
+  const float inverse = float(1.0 / q.scale[0]), scale = float(q.scale[0]);
+  const float lo = float(q.lo - q.zero[0]), hi = float(q.hi - q.zero[0]);
+  for (float& v : values) v = (std::min(std::max(v * inverse, lo), hi) + kRound - kRound) * scale;
+}
+
+Evaluator::Evaluator(const Graph& g, bool rounding) : g_(g), rounding_(rounding), buffers_(g.values.size()) {
   std::vector<char> used(g.values.size(), 0);
   for (ValueId v : g.inputs) used[size_t(v)] = 1;
   for (ValueId v : g.outputs) used[size_t(v)] = 1;
@@ -83,6 +92,19 @@ Evaluator::Evaluator(const Graph& g) : g_(g), buffers_(g.values.size()) {
   }
 }
 
+void Evaluator::round(ValueId v) {
+  if (rounding_ && g_[v].quant) round_to(*g_[v].quant, buffers_[size_t(v)]);
+}
+
+void Evaluator::run_node(const Node& n) {
+  std::vector<const float*> in;
+  std::vector<float*> out;
+  for (ValueId v : n.in) in.push_back(v == kNone ? nullptr : buffers_[size_t(v)].data());
+  for (ValueId v : n.out) out.push_back(buffers_[size_t(v)].data());
+  op_of(n).eval({g_, n, in, out});
+  for (ValueId v : n.out) round(v);
+}
+
 void Evaluator::run(const std::vector<const float*>& inputs, const std::function<void(ValueId, const float*, int64_t)>& seen) {
   const auto report = [&](ValueId v) {
     if (seen) seen(v, buffers_[size_t(v)].data(), int64_t(buffers_[size_t(v)].size()));
@@ -90,17 +112,17 @@ void Evaluator::run(const std::vector<const float*>& inputs, const std::function
   for (size_t i = 0; i < g_.inputs.size(); i++) {
     std::vector<float>& b = buffers_[size_t(g_.inputs[i])];
     memcpy(b.data(), inputs[i], b.size() * sizeof(float));
+    round(g_.inputs[i]);
     report(g_.inputs[i]);
   }
-  std::vector<const float*> in;
-  std::vector<float*> out;
   for (const Node& n : g_.nodes) {
-    in.clear(), out.clear();
-    for (ValueId v : n.in) in.push_back(v == kNone ? nullptr : buffers_[size_t(v)].data());
-    for (ValueId v : n.out) out.push_back(buffers_[size_t(v)].data());
-    op_of(n).eval({g_, n, in, out});
+    run_node(n);
     for (ValueId v : n.out) report(v);
   }
+}
+
+void Evaluator::run_from(size_t first) {
+  for (size_t i = first; i < g_.nodes.size(); i++) run_node(g_.nodes[i]);
 }
 
 }  // namespace corten

@@ -212,7 +212,7 @@ std::vector<fs::path> kernel_sources(const fs::path& root, const std::string& ke
               "the image and the sources are of different versions: compile the model again");
 }
 
-fs::path build_firmware(const Program& program, const fs::path& directory) {
+fs::path build_firmware(const Program& program, const fs::path& directory, bool trace) {
   if (find_program(kCompiler).empty())
     throw Error(fmt::format("{} is not installed", kCompiler), "apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi");
   const Target& target = target_named(program.target());
@@ -224,7 +224,8 @@ fs::path build_firmware(const Program& program, const fs::path& directory) {
   // The board's own code must not pull C library functions in, which would count as the model's.
   const std::string no_library = "-fno-tree-loop-distribute-patterns";
   builder.add(root / "test/board/harness.cc", "harness", kRuntimeOptimisation, false,
-              {"-DMODEL_INIT=" + program.name() + "_init", "-DMODEL_ARENA=" + upper(program.name()) + "_ARENA", no_library});
+              {"-DMODEL_INIT=" + program.name() + "_init", "-DMODEL_ARENA=" + upper(program.name()) + "_ARENA",
+               trace ? "-DMODEL_TRACE" : "-UMODEL_TRACE", no_library});
   builder.add(root / "test/board/startup.cc", "startup", kRuntimeOptimisation, true, {no_library});
   for (const char* part : {"run", "verify"})
     builder.add(root / "runtime" / (std::string(part) + ".cc"), std::string("runtime_") + part, kRuntimeOptimisation, true);

@@ -19,7 +19,8 @@ std::filesystem::path cache_directory();
 std::vector<std::filesystem::path> kernel_sources(const std::filesystem::path& root, const std::string& kernel, Tier);
 
 // Builds into `directory`: model.h, model.cc and NAME.elf, whose path it returns. Compiled objects are kept in the cache.
-std::filesystem::path build_firmware(const Program&, const std::filesystem::path& directory);
+// trace: it prints all values with runtime/trace.h.
+std::filesystem::path build_firmware(const Program&, const std::filesystem::path& directory, bool trace = false);
 
 // The QEMU plugin of tools/qemu_count.c, compiled at first use.
 std::filesystem::path counting_plugin();

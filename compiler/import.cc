@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -203,6 +204,7 @@ class Importer {
 
   void node(const Json& json) {
     Node n;
+    std::string origin;
     n.op = json.at("target").text();
     for (std::string_view prefix : {"torch.ops.", "torch._ops."})
       if (n.op.starts_with(prefix)) n.op.erase(0, prefix.size());
@@ -212,6 +214,7 @@ class Importer {
     if (const auto metadata = json.find("metadata")) {
       if (const auto trace = metadata->find("stack_trace")) n.where = parse_stack_trace(trace->text());
       if (const auto stack = metadata->find("nn_module_stack")) n.where.module = parse_module_stack(stack->text());
+      if (const auto from = metadata->find("from_node")) origin = parse_from_node(from->text());
     }
     try {
       if (is_assert(n.op) || inlined(n, json) || outputs_of(n, json)) return;
@@ -222,6 +225,7 @@ class Importer {
     }
     if (depth_) n.name = unused(n.name, node_names_);  // names of a graph within are its own
     node_names_.insert(n.name);
+    g_.origins[n.name] = {origin, n.where.module, n.aten, seen_[{n.where.module, n.aten}]++};
     g_.nodes.push_back(std::move(n));
   }
 
@@ -439,6 +443,7 @@ class Importer {
   Scope scope_;
   int depth_ = 0;
   std::unordered_set<std::string> value_names_, node_names_;
+  std::map<std::pair<std::string, std::string>, int> seen_;  // nodes by module and operator
   std::vector<Diag> problems_;
   bool dynamic_ = false;
 };

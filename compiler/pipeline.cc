@@ -148,6 +148,16 @@ bool needs_calibration(const Graph& g) {
   return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return !g[n.out[0]].quant; });
 }
 
+int64_t given_scales(const Graph& g) {
+  return std::count_if(g.values.begin(), g.values.end(), [](const Value& v) { return v.quant.has_value(); });
+}
+
+Graph unfused(const std::string& model) {
+  Graph g = import_pt2(model);
+  run_pass("legalize", g, {}, legalize);
+  return g;
+}
+
 Graph front(const std::string& model, const AfterPass& after, const std::set<std::string>& without) {
   Graph g = import_pt2(model, without);
   cut(g, without);

@@ -48,6 +48,12 @@ std::vector<std::pair<std::string, std::vector<std::string>>> supported_operator
 
 bool needs_calibration(const Graph& real);  // some value has no scale of its own
 
+// Values whose scale the program gives.
+int64_t given_scales(const Graph& real);
+
+// The program as operators, each ATen node still one of its own.
+Graph unfused(const std::string& model);
+
 // The program up to fuse, for compare and inspect.
 Graph front(const std::string& model, const std::function<void(const std::string&, const Graph&)>& after_pass = {},
             const std::set<std::string>& without = {});

@@ -9,13 +9,12 @@
 #include <fstream>
 #include <thread>
 
+#include "compiler/npz.h"
 #include "ops/op.h"
 #include "runtime/program.h"
 
 namespace corten {
-namespace {
 
-// For each element in the device's order, its index in PyTorch's.
 std::vector<uint32_t> torch_index(const IoInfo& io) {
   const size_t rank = io.shape.size();
   std::vector<int64_t> stride(rank, 1), index(rank, 0);
@@ -34,6 +33,8 @@ std::vector<uint32_t> torch_index(const IoInfo& io) {
   }
   return result;
 }
+
+namespace {
 
 void require_size(const IoInfo& io, size_t got, size_t want) {
   if (got != want) throw Error(fmt::format("\"{}\" takes {} values, not {}", io.name, want, got));
@@ -82,6 +83,17 @@ std::vector<uint8_t> to_device(const IoInfo& io, std::span<const float> values) 
   return bytes;
 }
 
+std::vector<Sample> device_samples(const Program& program, const Samples& samples, int64_t most) {
+  std::vector<Sample> all(size_t(most < 0 ? samples.count : std::min(most, samples.count)));
+  for (size_t s = 0; s < all.size(); s++)
+    for (size_t i = 0; i < program.inputs().size(); i++) {
+      const IoInfo& in = program.inputs()[i];
+      const size_t n = size_t(in.elements());
+      all[s].push_back(to_device(in, {samples.inputs[i].data() + s * n, n}));
+    }
+  return all;
+}
+
 std::vector<uint8_t> to_torch_order(const IoInfo& io, std::span<const uint8_t> device) {
   require_size(io, device.size(), io.bytes);
   const std::vector<uint32_t> index = torch_index(io);
@@ -117,7 +129,7 @@ class Program::Runner {
     status_ = model_.init(p.image_.get(), p.image_bytes_, kernels.data(), uint32_t(kernels.size()), arena_.get(), p.arena_bytes_);
   }
   corten_status status() const { return status_; }
-  std::vector<std::vector<uint8_t>> trace(const Sample& in) {
+  Traced trace(const Sample& in) {
     Trace trace = {program_.image_.get(), arena_.get(), {}};
     corten_model& state = model_.state();
     state.tracer_context = &trace;
@@ -129,9 +141,9 @@ class Program::Runner {
       const uint8_t* data = t.arena + offset_of(operand_places(t.image, s)[last]);
       t.written.emplace_back(data, data + operand_sizes(t.image, s)[last]);
     };
-    run(in);
+    Sample outputs = run(in);
     state.tracer = nullptr;
-    return std::move(trace.written);
+    return {std::move(trace.written), std::move(outputs)};
   }
   Sample run(const Sample& in) {
     if (in.size() != program_.inputs_.size())
@@ -206,7 +218,7 @@ Program Program::from_bytes(std::vector<uint8_t> bytes, std::string source) {
   return p;
 }
 
-std::vector<std::vector<uint8_t>> Program::trace(const Sample& inputs) const { return Runner(*this).trace(inputs); }
+Traced Program::trace(const Sample& inputs) const { return Runner(*this).trace(inputs); }
 
 Sample Program::run(const Sample& inputs) const { return run_all({inputs}, 1)[0]; }
 

@@ -43,7 +43,21 @@ std::vector<uint8_t> to_device(const IoInfo&, std::span<const float> values);
 std::vector<float> dequantised(const IoInfo&, std::span<const uint8_t> device);       // PyTorch's order, real values
 std::vector<uint8_t> to_torch_order(const IoInfo&, std::span<const uint8_t> device);  // PyTorch's order, still int8 or float32
 
+// For each element in the device's order, its index in PyTorch's.
+std::vector<uint32_t> torch_index(const IoInfo&);
+
 using Sample = std::vector<std::vector<uint8_t>>;  // one device-order tensor per program input or output
+
+struct Samples;  // npz.h
+class Program;
+// The first `most` samples as the program takes them; -1: all.
+std::vector<Sample> device_samples(const Program&, const Samples&, int64_t most = -1);
+
+// What one inference wrote.
+struct Traced {
+  std::vector<std::vector<uint8_t>> steps;  // of each step its last operand, in the device's order
+  Sample outputs;
+};
 
 class Program {
  public:
@@ -62,8 +76,7 @@ class Program {
 
   // Runs on the host; deterministic, so any number of threads gives the same bytes.
   Sample run(const Sample& inputs) const;
-  // What each step wrote (its last operand, device order) while running one sample.
-  std::vector<std::vector<uint8_t>> trace(const Sample& inputs) const;
+  Traced trace(const Sample& inputs) const;
   std::vector<Sample> run_all(const std::vector<Sample>& samples, int threads = 0) const;  // 0: all cores
 
  private:

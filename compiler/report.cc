@@ -145,6 +145,14 @@ Json pruned_channels(const Compiled& c, const Value& out) {
   return {};
 }
 
+// Where a quantised program's value was in the float one; null where the program does not say.
+Json origin_of(const Graph& real, std::string value) {
+  const auto origin = real.origins.find(value.substr(0, value.find('.')));
+  if (origin == real.origins.end()) return {};
+  const Origin& o = origin->second;
+  return {{"node", o.node}, {"module", o.module}, {"aten", o.aten}, {"index", o.index}};
+}
+
 Json step_of(const Compiled& c, const Node& n, size_t index) {
   const Planned& p = c.planned;
   const PlannedStep& s = p.steps[index];
@@ -166,6 +174,7 @@ Json step_of(const Compiled& c, const Node& n, size_t index) {
     step["operands"].push_back({{"in", at.constant ? "image" : "arena"}, {"offset", at.offset}, {"bytes", at.bytes}});
   // Which value of the float program this is, and in which order its bytes lie.
   step["value"] = name_of(c.real, c.lowered, n.out[0]);
+  if (Json from = origin_of(c.real, step["value"]); !from.is_null()) step["from"] = from;
   step["perm"] = out.perm;
   if (out.quant) step["scale"] = out.quant->scale[0], step["zero_point"] = out.quant->zero[0];
   if (!n.fused.empty()) step["fused"] = n.fused;
@@ -216,6 +225,7 @@ nlohmann::ordered_json report_json(const Compiled& c, const CompileOptions& o) {
                       {"observer", c.samples ? observer_name(c.observer) : "none: the program gives all scales"}};
   for (const auto& [observer, error] : c.output_error)
     calibration["relative_output_error"][std::string(observer_name(observer))] = error;
+  calibration["given_scales"] = given_scales(c.real);
   j["calibration"] = calibration;
   for (const PlannedIo& io : p.inputs) j["inputs"].push_back(io_of(io));
   for (const PlannedIo& io : p.outputs) j["outputs"].push_back(io_of(io));

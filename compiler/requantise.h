@@ -14,4 +14,6 @@ inline Node requantise_node(const Node& beside, ValueId from, ValueId to) {
   return n;
 }
 
+inline bool is_requantise(const Node& n) { return n.op == "lut" && n.texts("fns").empty(); }
+
 }  // namespace corten

@@ -1,6 +1,7 @@
 #include "compiler/stack_trace.h"
 
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 namespace corten {
 
@@ -81,6 +82,19 @@ std::string parse_module_stack(std::string_view stack) {
   }
   while (path.starts_with('.')) path.remove_prefix(1);
   return std::string(stripped(path.substr(0, path.find('@'))));  // "conv@1": its second call
+}
+
+std::string parse_from_node(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  std::string name;
+  for (const nlohmann::json* list = &json; list->is_array() && !list->empty() && (*list)[0].is_object();) {
+    const nlohmann::json& source = (*list)[0];
+    const auto named = source.find("name"), before = source.find("from_node");
+    if (named != source.end() && named->is_string()) name = named->get<std::string>();
+    if (before == source.end()) break;
+    list = &*before;
+  }
+  return name;
 }
 
 }  // namespace corten

@@ -90,6 +90,14 @@ struct Node {
   std::vector<std::string> texts(std::string_view key) const;
 };
 
+// Where a node of an exported program was before: PT2E and QAT export a model, change it, and export it again.
+struct Origin {
+  std::string node;    // in the first of those exports, by the metadata's from_node; "" if it does not say
+  std::string module;  // path of the nn.Module
+  std::string aten;
+  int index = 0;  // among the nodes of this ATen operator in this module, in their order
+};
+
 struct Graph {
   std::string source;  // the file it came from, for messages
   std::vector<Value> values;
@@ -98,6 +106,7 @@ struct Graph {
   std::vector<ValueId> outputs;
   // Set by the layout pass, one per input and output: device dim i is PyTorch's dim perm[i]. Empty: PyTorch's order.
   std::vector<std::vector<int>> input_perm, output_perm;
+  std::map<std::string, Origin> origins;  // by the names of the imported nodes; no pass changes it
 
   Value& operator[](ValueId v) { return values[size_t(v)]; }
   const Value& operator[](ValueId v) const { return values[size_t(v)]; }

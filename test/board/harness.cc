@@ -2,7 +2,7 @@
 //
 // Reads corten.in in the emulator's working directory: samples one after the other, each all inputs in the device's order; writes
 // their outputs to corten.out. Without corten.in it runs one made-up sample, so that a kept ELF runs by itself. The compiler
-// defines MODEL_INIT and MODEL_ARENA, what model.h calls kws_init and KWS_ARENA.
+// defines MODEL_INIT and MODEL_ARENA, what model.h calls kws_init and KWS_ARENA, and MODEL_TRACE where all values are to be printed.
 #include <stdint.h>
 
 #include "model.h"
@@ -15,6 +15,15 @@ extern "C" {
 __attribute__((noipa, used)) void corten_bench_begin() { asm volatile("" ::: "memory"); }
 __attribute__((noipa, used)) void corten_bench_end() { asm volatile("" ::: "memory"); }
 }
+
+#ifdef MODEL_TRACE  // only where asked for: it is no part of what is measured
+#include "runtime/trace.h"
+static void put(const char* text, size_t) { semihosting_write(text); }
+static corten::Trace g_trace = {put};
+static void start_tracing() { corten::start_trace(g_model, g_trace); }
+#else
+static void start_tracing() {}
+#endif
 
 static void print_number(const char* before, uint32_t value) {
   char text[11];
@@ -102,6 +111,7 @@ int main() {
   corten_status status;
   const uint32_t init_stack = stack_of(initialise, &status);
   if (status) stop("init: ", status);
+  start_tracing();
   const intptr_t in = semihosting_open("corten.in", 1);
   const intptr_t out = in < 0 ? -1 : semihosting_open("corten.out", 5);
   const uint32_t bytes = input_bytes();
