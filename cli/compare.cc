@@ -35,13 +35,15 @@ std::string source(const Location& w) { return w.line ? fmt::format("{}:{} {}", 
 
 void step_table(const Comparison& c) {
   if (c.steps.empty()) return;
-  fmt::print("     SQNR against float32, dB      max  saturated  codes    cost\nfake-quant     host    board    error             used"
-             "            node                         op           source\n");
+  fmt::print("SQNR in dB: fake-quantised, int8 on the host, on the board; figures behind them are the host's\n");
+  fmt::print("{:>10} {:>8} {:>8} {:>9} {:>10} {:>5} {:>7}  {:<28} {:<12} {}\n", "fake-quant", "host", "board", "max error",
+             "saturated", "codes", "cost", "node", "op", "source");
   for (const StepError& e : c.steps) {
     const StageError& host = *e.stages[size_t(Stage::host)];
-    fmt::print("{} {} {} {:>8.3g} {} {} {}  {:<28} {:<12} {}\n", cell(sqnr(e.stages, Stage::fake_quant), 10, 1),
+    fmt::print("{} {} {} {:>9.3g} {} {} {}  {:<28} {:<12} {}\n", cell(sqnr(e.stages, Stage::fake_quant), 10, 1),
                cell(sqnr(e.stages, Stage::host), 8, 1), cell(sqnr(e.stages, Stage::board), 8, 1), host.max_error,
-               cell(percent(host.saturated), 9, 3, "%"), cell(host.range_used ? std::optional(256 * *host.range_used) : std::nullopt, 6, 0),
+               cell(percent(host.saturated), 9, 3, "%"),
+               cell(host.range_used ? std::optional(256 * *host.range_used) : std::nullopt, 5, 0),
                cell(percent(e.noise), 6, 1, "%"), e.node, e.op, source(e.where));
   }
 }
@@ -73,18 +75,21 @@ void board(const Comparison& c) {
 }
 
 void metrics(const Comparison& c) {
-  for (const auto& [name, stages] : c.metrics.items())
-    for (const auto& [stage, value] : stages.items()) {
-      if (value.is_number()) {
-        fmt::print("{:<10} {:<10} {:.6g}\n", name, stage, value.get<double>());
-        continue;
-      }
+  for (const auto& [name, stages] : c.metrics.items()) {
+    if (stages.begin()->is_number()) {
+      fmt::print("{:<10}", name);
+      for (const auto& [stage, value] : stages.items()) fmt::print(" {:>10.6g} {}", value.get<double>(), stage);
+      fmt::print("\n");
+      continue;
+    }
+    for (const auto& [stage, rows] : stages.items()) {
       fmt::print("{} {}: a row for each label, a column for each prediction\n", name, stage);
-      for (const auto& row : value) {
+      for (const auto& row : rows) {
         for (const auto& count : row) fmt::print("{:>7}", count.get<int64_t>());
         fmt::print("\n");
       }
     }
+  }
 }
 
 void table(const Comparison& c) {
@@ -97,7 +102,8 @@ void table(const Comparison& c) {
   if (!c.no_fake_quant.empty()) fmt::print("fake_quant unavailable: {}\n", c.no_fake_quant);
   board(c);
   fmt::print("same top-1 {:.2f} %\n", 100 * c.top1_same);
-  if (c.labelled) fmt::print("top-1      {:.2f} % float32, {:.2f} % int8\n", 100 * c.top1_float, 100 * c.top1_int8);
+  if (c.labelled && !c.metrics.contains("top1"))
+    fmt::print("top-1      {:.2f} % float32, {:.2f} % int8\n", 100 * c.top1_float, 100 * c.top1_int8);
   metrics(c);
 }
 
@@ -128,7 +134,8 @@ void run(const Options& o) {
 
 void add_compare(CLI::App& app) {
   auto o = std::make_shared<Options>();
-  CLI::App* c = app.add_subcommand("compare", "float32, fake-quantised, host and board side by side: per layer, accuracy, what costs most");
+  CLI::App* c =
+      app.add_subcommand("compare", "float32, fake-quantised, host and board side by side: per layer, accuracy, what costs most");
   c->add_option("model", o->model, "the .pt2 that the image was compiled from, or the float model that this was quantised from")
       ->required();
   c->add_option("image", o->image, "model.corten; its report.json beside it says which layer is which")->required();
@@ -137,7 +144,8 @@ void add_compare(CLI::App& app) {
                 fmt::format("of each stage's first output: {} (default: top1 with labels, auc for one score)",
                             fmt::join(metric_names(), ", ")))
       ->delimiter(',');
-  c->add_option("--board", o->board, "values from a board: a log, a .npz of `corten decode`, or qemu (the first 16 samples); "
+  c->add_option("--board", o->board,
+                "values from a board: a log, a .npz of `corten decode`, or qemu (the first 16 samples); "
                 "inference 0 is the data's first sample");
   c->add_option("--quantised", o->quantised,
                 "where `model` is the float original: the .pt2 that was compiled (default: as report.json says)");

@@ -30,7 +30,8 @@ void summary(const BoardDump& d, const Program& program) {
              d.used + d.repeated + d.bad + d.other_image, d.used, d.repeated, d.bad, d.other_image);
   for (const auto& i : to_json(d, program)["inferences"])
     fmt::print("inference {}: {} of {} steps whole, {} of {} outputs\n", i["inference"].get<int64_t>(),
-               i["whole_steps"].get<int64_t>(), program.steps().size(), i["whole_outputs"].get<int64_t>(), program.outputs().size());
+               i["whole_steps"].get<int64_t>(), program.steps().size(), i["whole_outputs"].get<int64_t>(),
+               program.outputs().size());
   for (const IncompleteTensor& t : d.incomplete)
     fmt::print("incomplete: inference {}, {}: {} of {} bytes missing\n", t.inference, t.tensor, t.missing, t.bytes);
   for (int64_t i : d.contradictory) fmt::print("left out: inference {} was sent twice with different values (a reset?)\n", i);
@@ -53,7 +54,8 @@ void add_decode(CLI::App& app) {
   CLI::App* c = app.add_subcommand("decode", "values that a board printed with runtime/trace.h, from a UART or semihosting log");
   c->add_option("log", o->log, "the log, other prints and damaged lines included; - reads standard input")->required();
   c->add_option("-i,--image", o->image, "the model.corten that runs on the board")->required();
-  c->add_option("-o,--output", o->output, "where the values go: .npz with outK (PyTorch's order), stepK (device order), *.inference");
+  c->add_option("-o,--output", o->output,
+                "where the values go: .npz with outK (PyTorch's order), stepK (device order), *.inference");
   c->add_flag("--json", o->json, "print JSON");
   c->footer(
       "Example:\n"

@@ -1,5 +1,5 @@
-// A program before and after quantisation, stage by stage: float32, the same with its scales in float arithmetic (fake_quant), int8 on
-// the host, int8 on a board.
+// A program before and after quantisation, stage by stage: float32, the same with its scales in float arithmetic (fake_quant), int8
+// on the host, int8 on a board.
 #pragma once
 #include <array>
 #include <functional>
@@ -70,18 +70,18 @@ struct Comparison {
   int64_t ranked_samples = 0;         // 0: not ranked
   std::vector<StepError> input_cost;  // of rounding the inputs: node, alone_db and noise only
   bool labelled = false;
-  double top1_float = 0, top1_int8 = 0;         // with labels
-  double top1_same = 0;                         // first output: both have the same largest element
-  nlohmann::ordered_json metrics;               // by name, by stage
-  std::vector<StageOutputs> kept;               // if asked for
+  double top1_float = 0, top1_int8 = 0;  // with labels
+  double top1_same = 0;                  // first output: both have the same largest element
+  nlohmann::ordered_json metrics;        // by name, by stage
+  std::vector<StageOutputs> kept;        // if asked for
 };
 
 struct CompareOptions {
-  std::string quantised;                              // the .pt2 with scales that the image was compiled from, if `model` is its
-                                                      // float original; "": as the report says
-  std::optional<std::vector<std::string>> metrics;    // unset: what is sensible
-  std::optional<bool> rank;                           // unset: if that is cheap
-  std::shared_ptr<const BoardDump> board;             // null: no such stage
+  std::string quantised;                            // the .pt2 with scales that the image was compiled from, if `model` is its
+                                                    // float original; "": as the report says
+  std::optional<std::vector<std::string>> metrics;  // unset: what is sensible
+  std::optional<bool> rank;                         // unset: if that is cheap
+  std::shared_ptr<const BoardDump> board;           // null: no such stage
   bool keep_outputs = false;
   std::function<void(int64_t done, int64_t all)> progress;  // on any thread, one at a time; what it throws ends the comparison
 };

@@ -9,8 +9,8 @@
 namespace corten {
 
 // `source` with the scales that the program has (inputs) and its report tells (steps), constants on their grids, for an Evaluator
-// that rounds. Biases take up the mean error of rounded weights as the compiler's do, by means over some of the samples. Values keep
-// their ids. Throws Error where a scale is missing.
+// that rounds. Biases take up the mean error of rounded weights as the compiler's do, by means over some of the samples. Values
+// keep their ids. Throws Error where a scale is missing.
 Graph fake_quantised(const Graph& source, const Program&, const nlohmann::ordered_json& report, const Samples&);
 
 }  // namespace corten

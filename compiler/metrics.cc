@@ -18,7 +18,8 @@ std::span<const float> row_of(const Scores& s, int64_t sample) {
 }
 
 void need_labels(const Scores& s, const std::string& metric) {
-  if (s.labels.empty()) throw Error("metric '" + metric + "' needs labels", "give the data an array `labels`, or leave this metric out");
+  if (s.labels.empty())
+    throw Error("metric '" + metric + "' needs labels", "give the data an array `labels`, or leave this metric out");
 }
 
 void need_classes(const Scores& s, const std::string& metric) {
@@ -68,7 +69,9 @@ std::vector<double> errors(const Scores& s, const std::vector<float>& from, cons
   return all;
 }
 
-double mean(const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0) / double(std::max<size_t>(v.size(), 1)); }
+double mean(const std::vector<double>& v) {
+  return std::accumulate(v.begin(), v.end(), 0.0) / double(std::max<size_t>(v.size(), 1));
+}
 
 Json auc(const Scores& s, const std::string& name, bool reconstruction) {
   need_labels(s, name);
@@ -137,7 +140,8 @@ std::vector<std::string> metric_names() {
 
 void check_metrics(const std::vector<std::string>& names) {
   for (const std::string& name : names)
-    if (!find(name)) throw Error("there is no metric '" + name + "'", fmt::format("metrics are {}", fmt::join(metric_names(), ", ")));
+    if (!find(name))
+      throw Error("there is no metric '" + name + "'", fmt::format("metrics are {}", fmt::join(metric_names(), ", ")));
 }
 
 std::vector<std::string> default_metrics(size_t scores, const std::vector<int64_t>& labels) {

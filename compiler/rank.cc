@@ -64,18 +64,43 @@ std::vector<Runnable> runnable(const Graph& real, const Graph& source, const std
   return all;
 }
 
+// Of a layer whose operands have the output's scale: only what it rounds of operands that are rounded already, which is nothing
+// where it moves them.
+void add_own_rounding(const Runnable& r, const Graph& source, std::vector<const float*>& in, std::vector<float>& out,
+                      const std::function<void()>& eval) {
+  const std::vector<float> real = out;
+  std::vector<std::vector<float>> rounded;
+  rounded.reserve(in.size());
+  for (size_t k = 0; k < in.size(); k++) {
+    if (r.operands[k] == kNone) continue;
+    const ValueId v = r.node->in[k];
+    rounded.emplace_back(in[k], in[k] + elements(source[v].shape));
+    if (source[v].quant) round_to(*source[v].quant, rounded.back());
+    in[k] = rounded.back().data();
+  }
+  eval();
+  const std::vector<float> unrounded = out;
+  round_to(*source[r.quantised].quant, out);
+  for (size_t i = 0; i < out.size(); i++) out[i] = real[i] + (out[i] - unrounded[i]);
+}
+
 void run_layer(const Runnable& r, const Graph& source, const Evaluator& constants, Evaluator& evaluator) {
   std::vector<float>& out = evaluator.value(r.out);
   if (r.node) {
     std::vector<const float*> in;
     for (size_t k = 0; k < r.node->in.size(); k++) {
       const ValueId v = r.node->in[k];
-      in.push_back(v == kNone                 ? nullptr
+      in.push_back(v == kNone               ? nullptr
                    : r.operands[k] == kNone ? constants.value(v).data()
-                                              : const_cast<const Evaluator&>(evaluator).value(r.operands[k]).data());
+                                            : const_cast<const Evaluator&>(evaluator).value(r.operands[k]).data());
     }
     float* to = out.data();
-    op_of(*r.node).eval({source, *r.node, in, std::span<float* const>(&to, 1)});
+    const auto eval = [&] { op_of(*r.node).eval({source, *r.node, in, std::span<float* const>(&to, 1)}); };
+    if (op_of(*r.node).quant != QuantRule::observed) {
+      add_own_rounding(r, source, in, out, eval);
+      return evaluator.run_from(size_t(r.position + 1));
+    }
+    eval();
   }
   round_to(*source[r.quantised].quant, out);
   evaluator.run_from(size_t(r.position + 1));
@@ -158,19 +183,26 @@ std::vector<std::string> help_for(const StepError& e, bool given, bool minmax, d
   const auto& host = e.stages[size_t(Stage::host)];
   if (host && host->saturated.value_or(0) >= 0.001)
     all.push_back(fmt::format("{:.2g} % of its values lie beyond the int8 range: calibrate with more data like this{}",
-                              100 * *host->saturated, given ? "" : minmax ? "" : ", or with the observer minmax"));
+                              100 * *host->saturated,
+                              given    ? ""
+                              : minmax ? ""
+                                       : ", or with the observer minmax"));
   if (host && host->range_used.value_or(1) <= 0.5)
     all.push_back(fmt::format("it uses {:.0f} of 256 codes: rare values in the calibration data set its scale; {}",
                               256 * *host->range_used,
-                              given ? "observe it by histogram in PyTorch" : minmax ? "try the observer mse" : "leave out outliers"));
+                              given    ? "observe it by histogram in PyTorch"
+                              : minmax ? "try the observer mse"
+                                       : "leave out outliers"));
   if (ratio >= 4)
-    all.push_back(fmt::format("its weights have one scale for all channels, whose largest weights differ {:.0f} times: give each "
-                              "channel its own (is_per_channel=True)",
-                              ratio));
+    all.push_back(
+        fmt::format("its weights have one scale for all channels, whose largest weights differ {:.0f} times: give each "
+                    "channel its own (is_per_channel=True)",
+                    ratio));
   if (e.crest >= 20)
-    all.push_back(fmt::format("its largest value is {:.0f} times the root mean square: a clamp in the model (ReLU6) would keep the "
-                              "scale small",
-                              e.crest));
+    all.push_back(
+        fmt::format("its largest value is {:.0f} times the root mean square: a clamp in the model (ReLU6) would keep the "
+                    "scale small",
+                    e.crest));
   if (all.empty()) all.push_back("no range stands out: fine-tune with fake quantisation (QAT)");
   return all;
 }

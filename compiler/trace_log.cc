@@ -89,7 +89,7 @@ std::string name_of(const Program& p, uint32_t tensor) {
                                 : fmt::format("step {} ({})", tensor, p.steps()[tensor].node);
 }
 
-using Parts = std::map<uint32_t, std::string>;                        // of a tensor, by offset
+using Parts = std::map<uint32_t, std::string>;                  // of a tensor, by offset
 using Parted = std::map<std::pair<uint32_t, uint32_t>, Parts>;  // by inference and tensor
 
 std::vector<uint8_t> joined(const Parts& parts, uint32_t bytes, uint64_t& missing) {
@@ -127,8 +127,8 @@ void collect(BoardDump& dump, const Program& program, const Parted& parted) {
   d.subject = dump.source;
   d.help = "trace with runtime/trace.h, and give the log as it came from the board";
   if (!dump.contradictory.empty()) {
-    d.message = fmt::format("inference {} was sent twice with different values: the board was reset in between",
-                            dump.contradictory[0]);
+    d.message =
+        fmt::format("inference {} was sent twice with different values: the board was reset in between", dump.contradictory[0]);
     d.help = "cut the log at the reset";
   } else if (dump.used) {
     d.message = fmt::format("no tensor is whole: {} lines are right, {} are damaged", dump.used, dump.bad);
@@ -175,7 +175,8 @@ BoardDump decode_trace(std::string_view log, const Program& program, const std::
   dump.contradictory.assign(contradictory.begin(), contradictory.end());
   collect(dump, program, parted);
   if (dump.inferences.empty())
-    refuse(dump, first_bad == std::string_view::npos ? 0 : 1 + std::count(log.begin(), log.begin() + std::ptrdiff_t(first_bad), '\n'));
+    refuse(dump,
+           first_bad == std::string_view::npos ? 0 : 1 + std::count(log.begin(), log.begin() + std::ptrdiff_t(first_bad), '\n'));
   return dump;
 }
 
@@ -267,9 +268,8 @@ std::vector<NpArray> dump_arrays(const BoardDump& dump, const Program& program) 
     const IoInfo& io = program.outputs()[k];
     NpArray a;
     a.dtype = io.dtype, a.shape = without_batch(io);
-    add_arrays(arrays, dump, fmt::format("out{}", k), a, [&](const Traced& t) {
-      return t.outputs[k].empty() ? std::vector<uint8_t>{} : to_torch_order(io, t.outputs[k]);
-    });
+    add_arrays(arrays, dump, fmt::format("out{}", k), a,
+               [&](const Traced& t) { return t.outputs[k].empty() ? std::vector<uint8_t>{} : to_torch_order(io, t.outputs[k]); });
   }
   for (size_t k = 0; k < program.steps().size(); k++) {
     NpArray a;
@@ -286,20 +286,24 @@ BoardDump read_dump(const std::string& path, const Program& program) {
 }
 
 Json to_json(const BoardDump& d, const Program& program) {
-  Json j = {{"source", d.source},   {"lines", d.used},           {"repeated_lines", d.repeated},
-            {"bad_lines", d.bad}, {"other_image_lines", d.other_image}};
+  Json j = {{"source", d.source},
+            {"lines", d.used},
+            {"repeated_lines", d.repeated},
+            {"bad_lines", d.bad},
+            {"other_image_lines", d.other_image}};
   j["contradictory_inferences"] = d.contradictory;
   j["inferences"] = Json::array();
   for (const TracedInference& i : d.inferences) {
-    const auto whole = [](const auto& all) { return std::count_if(all.begin(), all.end(), [](const auto& v) { return !v.empty(); }); };
+    const auto whole = [](const auto& all) {
+      return std::count_if(all.begin(), all.end(), [](const auto& v) { return !v.empty(); });
+    };
     j["inferences"].push_back(
         {{"inference", i.number}, {"whole_steps", whole(i.values.steps)}, {"whole_outputs", whole(i.values.outputs)}});
   }
   j["steps"] = program.steps().size(), j["outputs"] = program.outputs().size();
   j["incomplete"] = Json::array();
   for (const IncompleteTensor& t : d.incomplete)
-    j["incomplete"].push_back(
-        {{"inference", t.inference}, {"tensor", t.tensor}, {"missing_bytes", t.missing}, {"bytes", t.bytes}});
+    j["incomplete"].push_back({{"inference", t.inference}, {"tensor", t.tensor}, {"missing_bytes", t.missing}, {"bytes", t.bytes}});
   return j;
 }
 

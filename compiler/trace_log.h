@@ -28,7 +28,7 @@ struct BoardDump {
   std::vector<TracedInference> inferences;  // with anything whole, by number
   // Lines, by what became of them. bad: begun but not right to the end, or of no tensor of this image.
   int64_t used = 0, repeated = 0, bad = 0, other_image = 0;
-  std::vector<int64_t> contradictory;       // inferences that were sent twice with different bytes: left out
+  std::vector<int64_t> contradictory;        // inferences that were sent twice with different bytes: left out
   std::vector<IncompleteTensor> incomplete;  // something of them came, but not all
 };
 

@@ -70,8 +70,8 @@ inline void trace_tensor(const Trace& t, uint32_t image, uint32_t tensor, const 
     trace_detail::print_line(t, image, tensor, offset, bytes, static_cast<const uint8_t*>(data));
 }
 
-// What a step wrote, its last operand; after the last step the outputs too. For tracers of your own that leave steps out: call it for
-// the last step always.
+// What a step wrote, its last operand; after the last step the outputs too. For tracers of your own that leave steps out: call it
+// for the last step always.
 inline void trace_step(Trace& t, const corten_model* model, uint32_t step) {
   const void* image = model->memory[0].base;
   const ImageHeader& h = *image_at<ImageHeader>(image, 0);

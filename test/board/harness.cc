@@ -2,7 +2,8 @@
 //
 // Reads corten.in in the emulator's working directory: samples one after the other, each all inputs in the device's order; writes
 // their outputs to corten.out. Without corten.in it runs one made-up sample, so that a kept ELF runs by itself. The compiler
-// defines MODEL_INIT and MODEL_ARENA, what model.h calls kws_init and KWS_ARENA, and MODEL_TRACE where all values are to be printed.
+// defines MODEL_INIT and MODEL_ARENA, what model.h calls kws_init and KWS_ARENA, and MODEL_TRACE where all values are to be
+// printed.
 #include <stdint.h>
 
 #include "model.h"
