@@ -28,7 +28,8 @@ std::string text_of(const std::string& path) {
 void summary(const BoardDump& d, const Program& program) {
   fmt::print("{} lines of values: {} used, {} repeated, {} damaged, {} of another image\n",
              d.used + d.repeated + d.bad + d.other_image, d.used, d.repeated, d.bad, d.other_image);
-  for (const auto& i : to_json(d, program)["inferences"])
+  const auto j = to_json(d, program);
+  for (const auto& i : j["inferences"])
     fmt::print("inference {}: {} of {} steps whole, {} of {} outputs\n", i["inference"].get<int64_t>(),
                i["whole_steps"].get<int64_t>(), program.steps().size(), i["whole_outputs"].get<int64_t>(),
                program.outputs().size());

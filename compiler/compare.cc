@@ -279,7 +279,10 @@ void rank(Comparison& c, const Subject& s, const Samples& samples, const Json& r
   std::vector<Layer> layers;
   std::vector<ValueId> values;
   for (size_t i : at) layers.push_back({s.steps[i].source, s.steps[i].real}), values.push_back(s.steps[i].source);
-  for (size_t i = 0; i < s.real.inputs.size(); i++) layers.push_back({s.fake->inputs[i], s.real.inputs[i]});
+  for (size_t i = 0; i < s.real.inputs.size(); i++) {
+    const bool is_step = std::count(values.begin(), values.end(), s.fake->inputs[i]) > 0;  // float32 outside
+    layers.push_back(is_step ? Layer{} : Layer{s.fake->inputs[i], s.real.inputs[i]});
+  }
   std::mutex lock;
   const Costs costs = layer_costs(s.real, *s.fake, s.real_of, layers, samples, count, [&] {
     const std::lock_guard<std::mutex> hold(lock);

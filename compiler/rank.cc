@@ -173,7 +173,8 @@ double channel_ratio(const Graph& source, ValueId value) {
   for (size_t c = 0; c < size_t(w.shape[0]); c++) {
     double largest = 0;
     for (size_t k = 0; k < per_channel; k++) largest = std::max(largest, std::abs(double(values[c * per_channel + k])));
-    if (largest > 0) least = std::min(least, largest), most = std::max(most, largest);
+    least = std::min(least, largest > 0 ? largest : scales[0] / 2);  // all rounded to nothing
+    most = std::max(most, largest);
   }
   return most > 0 ? most / least : 1;
 }

@@ -65,10 +65,12 @@ void merge_comparison(Json& report, const Json& comparison, const std::string& f
     };
     while (at < steps.size() && !is_it(steps[at])) at++;
     if (at == steps.size()) refuse(file, "has a step that is not in the report: " + text_of(compared, "node"), kCompareAgain);
-    copy(steps[at], compared, {"sqnr_db", "saturated"});
+    copy(steps[at], compared, {"sqnr_db", "saturated", "stages", "alone_db", "noise", "advice"});
   }
   Json totals = {{"file", file}};
-  copy(totals, comparison, {"samples", "output_sqnr_db", "top1_float", "top1_int8", "top1_same"});
+  copy(totals, comparison,
+       {"samples", "output_sqnr_db", "outputs", "top1_float", "top1_int8", "top1_same", "metrics", "no_fake_quant", "board",
+        "ranked_samples", "inputs"});
   report["comparison"] = totals;  // last, as above
 }
 

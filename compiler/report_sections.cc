@@ -1,4 +1,4 @@
-// Sections of report.html that are tables of facts: accuracy, decisions, the difference against an earlier report.
+// Sections of report.html that are tables of facts: decisions, the difference against an earlier report.
 #include "compiler/report_sections.h"
 
 #include <fmt/core.h>
@@ -17,76 +17,7 @@ using Json = nlohmann::ordered_json;
 
 std::string missing(const std::string& html) { return "<p class=\"missing\">" + html + "</p>\n"; }
 
-std::optional<double> percent(std::optional<double> part) { return part ? std::optional<double>(100 * *part) : std::nullopt; }
-
 }  // namespace
-
-// ---- accuracy ---------------------------------------------------------------------------------------------------------------
-
-namespace {
-
-std::string output_table(const Json& comparison) {
-  Table t("output-table", "Outputs, float32 against int8", {{"Figure"}, {"Value"}, {"Unit"}, {"Known by"}}, false);
-  const std::string how = fmt::format("measured on the host, {} samples", grouped(number_of(comparison, "samples")));
-  int index = 0;
-  for (const Json& db : list_of(comparison, "output_sqnr_db")) {
-    const auto value = db.is_number() ? std::optional<double>(db.get<double>()) : std::nullopt;
-    t.row({words(fmt::format("SQNR of output {}", index++)),
-           value && *value >= 200 ? Cell{"exact", *value, true} : figure(value, 1),
-           words("dB"),
-           {how}});
-  }
-  t.row({words("Same largest element"), figure(percent(number_of(comparison, "top1_same")), 2), words("% of samples"), {how}});
-  const auto real = percent(number_of(comparison, "top1_float")), int8 = percent(number_of(comparison, "top1_int8"));
-  const std::string labelled = real ? how : "unavailable: the data has no labels";
-  t.row({words("Top-1 of float32"), figure(real, 2), words("% of samples"), {labelled}});
-  t.row({words("Top-1 of int8"), figure(int8, 2), words("% of samples"), {labelled}});
-  return t.html();
-}
-
-}  // namespace
-
-std::string accuracy_section(const Json& report) {
-  const Json& comparison = part_of(report, "comparison");
-  if (comparison.is_null())
-    return missing(
-        "Unavailable: no comparison was given (<code>corten compare MODEL.pt2 model.corten --data DATA --json</code>, then "
-        "<code>corten report DIR --compare COMPARE.json</code>).");
-  std::string s = output_table(comparison);
-  s += missing("Unavailable: fake-quantised PyTorch and the board. This comparison holds float32 against int8 on the host.");
-  std::vector<std::pair<double, int>> ranked;
-  int index = 0;
-  for (const Json& step : list_of(report, "steps")) {
-    if (const auto db = number_of(step, "sqnr_db")) ranked.push_back({*db, index});
-    index++;
-  }
-  if (ranked.empty()) return s + missing("Steps are unavailable: the comparison has outputs only.");
-  std::stable_sort(ranked.begin(), ranked.end());
-  s += "<p>SQNR = 20 log10(|x| / |x \u2212 y|): x of the float program, y of the step, with the errors of all steps before it. "
-       "Worst first.</p>\n";
-  Table t("accuracy-table", "Steps by SQNR, worst first",
-          {{"Step"},
-           {"Op"},
-           {"SQNR", "dB, measured on the host"},
-           {"0 to 60 dB"},
-           {"Saturated", "%, measured on the host"},
-           {"Source"}});
-  for (const auto& [db, i] : ranked) {
-    const Json& step = step_at(report, i);
-    const Cell meter = {fmt::format("<svg class=\"meter\" viewBox=\"0 0 60 10\" preserveAspectRatio=\"none\" "
-                                    "aria-hidden=\"true\"><rect class=\"part c0\" width=\"{:.1f}\" "
-                                    "height=\"10\"/></svg>",
-                                    std::clamp(db, 0.0, 60.0)),
-                        db};
-    t.row({{step_link(report, i), double(i)},
-           code(text_of(step, "op")),
-           db >= 200 ? Cell{"exact", db, true} : figure(db, 1),
-           meter,
-           figure(percent(number_of(step, "saturated")), 3),
-           code(source_of(part_of(step, "where")))});
-  }
-  return s + t.html();
-}
 
 // ---- decisions --------------------------------------------------------------------------------------------------------------
 

@@ -81,7 +81,7 @@ uint32_t image_crc(const Program& p) { return image_at<ImageHeader>(p.image().da
 // Bytes of a tensor by its number in a line; 0 if the image has none of that number.
 uint32_t bytes_of(const Program& p, uint32_t tensor) {
   if (tensor >= kTraceOutput) return tensor - kTraceOutput < p.outputs().size() ? p.outputs()[tensor - kTraceOutput].bytes : 0;
-  return tensor < p.steps().size() ? p.steps()[tensor].operand_bytes.back() : 0;
+  return tensor < p.steps().size() ? p.steps()[tensor].operands.back().bytes : 0;
 }
 
 std::string name_of(const Program& p, uint32_t tensor) {

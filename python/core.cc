@@ -17,6 +17,7 @@
 #include "compiler/emit.h"
 #include "compiler/explain.h"
 #include "compiler/files.h"
+#include "compiler/metrics.h"
 #include "compiler/pipeline.h"
 #include "compiler/program_file.h"
 #include "compiler/report.h"
@@ -257,16 +258,82 @@ std::vector<nb::object> run_program(const Program& program, const std::vector<Fl
   return arrays;
 }
 
-std::string compare_program(const Program& program, const std::string& model, const std::vector<Floats>& inputs,
-                            const std::optional<Labels>& labels, const std::string& report, nb::object progress) {
+// ---- comparison -----------------------------------------------------------------------------------------------------------
+
+using Board = std::shared_ptr<BoardDump>;
+using Stages = std::vector<std::tuple<std::string, std::vector<int64_t>, std::vector<nb::object>>>;  // outputs: (samples, elements)
+
+struct CompareSettings {
+  std::string report, quantised;
+  std::optional<std::vector<std::string>> metrics;
+  std::optional<bool> rank;
+  bool keep_outputs = false;
+};
+
+std::pair<std::string, Stages> compare_program(const Program& program, const std::string& model, const std::vector<Floats>& inputs,
+                                               const std::optional<Labels>& labels, const CompareSettings& s, Board board,
+                                               nb::object progress) {
   const auto samples = samples_of(inputs, labels);
-  return interruptible<std::string>(
-      [program, model, samples, report](Task& task) {
-        const Json parsed = report.empty() ? Json() : Json::parse(report);
-        const auto tell = [&task](int64_t done, int64_t all) { task.progress(done, all); };
-        return to_json(compare(front(model), program, *samples, parsed, tell)).dump();
+  CompareOptions o;
+  o.quantised = s.quantised, o.metrics = s.metrics, o.rank = s.rank, o.board = board, o.keep_outputs = s.keep_outputs;
+  const std::string report = s.report;
+  Comparison c = interruptible<Comparison>(
+      [program, model, samples, report, o](Task& task) mutable {
+        o.progress = [&task](int64_t done, int64_t all) { task.progress(done, all); };
+        return compare(model, program, *samples, report.empty() ? Json() : Json::parse(report), o);
       },
       std::move(progress));
+  Stages stages;
+  for (const StageOutputs& stage : c.kept) {
+    std::vector<nb::object> arrays;
+    for (const std::vector<float>& values : stage.values) arrays.push_back(array_of(values, int64_t(stage.samples.size())));
+    stages.emplace_back(stage.stage, stage.samples, std::move(arrays));
+  }
+  return {report_text(to_json(c)), std::move(stages)};
+}
+
+std::vector<std::pair<std::string, nb::object>> arrays_of_dump(const BoardDump& dump, const Program& program) {
+  std::vector<std::pair<std::string, nb::object>> all;
+  for (NpArray& a : dump_arrays(dump, program)) {
+    const nb::dlpack::dtype dtype = a.dtype == DType::i64   ? nb::dtype<int64_t>()
+                                    : a.dtype == DType::f32 ? nb::dtype<float>()
+                                                            : nb::dtype<int8_t>();
+    const nb::object flat = array_of(std::move(a.bytes), a.shape[0], dtype);
+    all.emplace_back(a.name, flat.attr("reshape")(nb::cast(a.shape)));
+  }
+  return all;
+}
+
+std::string merged_report(const std::string& report, const std::string& bench, const std::string& comparison) {
+  Json j = Json::parse(report);
+  if (!bench.empty()) merge_bench(j, Json::parse(bench), "Program.bench");
+  if (!comparison.empty()) merge_comparison(j, Json::parse(comparison), "Program.compare");
+  return report_text(j);
+}
+
+void bind_comparison(nb::module_& m) {
+  nb::class_<BoardDump>(m, "BoardDump", "Values that a board printed.")
+      .def(
+          "to_json", [](const BoardDump& d, const Program& p) { return report_text(to_json(d, p)); }, "program"_a)
+      .def("arrays", &arrays_of_dump, "program"_a, "names and arrays");
+  nb::class_<CompareSettings>(m, "CompareSettings", "What a comparison is asked for.")
+      .def(nb::init<>())
+      .def_rw("report", &CompareSettings::report)
+      .def_rw("quantised", &CompareSettings::quantised)
+      .def_rw("metrics", &CompareSettings::metrics, nb::arg().none())
+      .def_rw("rank", &CompareSettings::rank, nb::arg().none())
+      .def_rw("keep_outputs", &CompareSettings::keep_outputs);
+  m.def("check_metrics", &check_metrics, "names"_a);
+  m.def("merged_report", &merged_report, "report"_a, "bench"_a, "comparison"_a);
+  m.def(
+      "decode",
+      [](const nb::bytes& log, const Program& p, const std::string& source) {
+        return std::make_shared<BoardDump>(decode_trace({log.c_str(), log.size()}, p, source));
+      },
+      "log"_a, "program"_a, "source"_a);
+  m.def(
+      "read_dump", [](const std::string& path, const Program& p) { return std::make_shared<BoardDump>(read_dump(path, p)); },
+      "path"_a, "program"_a);
 }
 
 void save_program(const Program& program, const std::string& folder, const std::string& report) {
@@ -309,7 +376,8 @@ void bind_program(nb::module_& m) {
       .def_prop_ro("arena_bytes", &Program::arena_bytes)
       .def_prop_ro("image", [](const Program& p) { return nb::bytes(p.image().data(), p.image().size()); })
       .def("run", &run_program, "inputs"_a, "raw"_a, "inputs: (samples, elements) of each; so are the outputs")
-      .def("compare", &compare_program, "model"_a, "inputs"_a, "labels"_a.none(), "report"_a, "progress"_a.none(), "JSON")
+      .def("compare", &compare_program, "model"_a, "inputs"_a, "labels"_a.none(), "settings"_a, "board"_a.none(),
+           "progress"_a.none(), "JSON, and of each stage its name, its samples and its outputs if they are kept")
       .def("save", &save_program, "folder"_a, "report"_a);
 }
 
@@ -358,6 +426,7 @@ NB_MODULE(_core, m) {
           "name, shape and type of each")
       .def_ro("needs_data", &Model::needs_data, "some value has no scale yet");
   bind_program(m);
+  bind_comparison(m);
   m.def("open_model", &open_model, "path"_a);
   m.def("compile", &compile_model, "model"_a, "data"_a.none(), "target"_a, "observer"_a, "optimize"_a, "float_io"_a,
         "keep_inputs"_a, "progress"_a.none(), "the program, its report as JSON, warnings");

@@ -22,6 +22,11 @@ def main() -> NoReturn:
 
 
 def json_of(*args: str) -> Any:
+    """The JSON that the command prints."""
+    return json.loads(output_of(*args))
+
+
+def output_of(*args: str) -> str:
     """What the command prints. Ctrl-C ends it and all that it started."""
     # A session of its own, so that one signal reaches compilers and emulators too.
     process = subprocess.Popen(
@@ -35,4 +40,4 @@ def json_of(*args: str) -> Any:
         raise
     if process.returncode:
         raise CommandError(err.strip().removeprefix("error: ") or f"corten {args[0]} ended with {process.returncode}")
-    return json.loads(out)
+    return out

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, _samples, _structure
@@ -100,13 +101,15 @@ def compile(
                 data = _samples.collect(calibration, specs, structure, transform).inputs
             with bar as tell:
                 core, report, notes = _core.compile(front, data, target, observer, optimize, float_io, keep_inputs, tell)
+            given = json.loads(report)["calibration"]["given_scales"]
+            quantised = Path(source.path).read_bytes() if given else b""
         except CompileError as error:
             raise error.about(source.subject, source.path)
     details = json.loads(report)
     details["model"] = source.subject
     if structure:
         details["structure"] = structure.to_json()
-    return Program(core, json.dumps(details, indent=1) + "\n", notes)
+    return Program(core, json.dumps(details, indent=1) + "\n", notes, quantised)
 
 
 def check_target(target: Any) -> None:

@@ -4,27 +4,36 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import _core, _samples
-from ._command import CommandError, json_of
+from ._command import CommandError, json_of, output_of
 from ._errors import CompileError, Diagnostic, InputTypeError
+from ._metrics import Metric, add_metric, split_metrics
 from ._model import opened
 from ._progress import Progress, shown
-from ._results import Bench, Comparison, Summary, TensorInfo
+from ._results import Bench, BoardValues, Comparison, Summary, TensorInfo
 from ._samples import Layout, Spec
 from ._structure import Mismatch, Structure
+
+_TRACED_SAMPLES = 16  # on the emulated board
 
 
 class Program:
     """Runs on the host through the same kernels as on the core, byte for byte. `corten.compile` and `corten.load` make it."""
 
-    def __init__(self, core: _core.Program, report: str = "", diagnostics: list[Diagnostic] | None = None):
+    def __init__(
+        self, core: _core.Program, report: str = "", diagnostics: list[Diagnostic] | None = None, quantised: bytes = b""
+    ):
         self._core = core
+        self._quantised = quantised  # the .pt2 that was compiled, where that has scales of its own
+        self._bench: Bench | None = None  # the last ones
+        self._comparison: Comparison | None = None
         self._report = report  # report.json; "" if there is none
         self._diagnostics = list(diagnostics or [])
         self._specs = [Spec(io.name, tuple(io.shape)) for io in core.inputs]
@@ -92,7 +101,8 @@ class Program:
         return self.summary()._repr_html_()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.image, self._report, self._diagnostics)
+        figures = {"_bench": self._bench, "_comparison": self._comparison}
+        return _restored, (self.image, self._report, self._diagnostics, self._quantised), figures
 
     # ---- running
 
@@ -176,36 +186,114 @@ class Program:
                 for file, array, spec in zip(files, arrays, self._specs):
                     np.save(file, array[:1].reshape(1, *spec.shape))
                 args += ["--input", ",".join(files)]
-            return Bench(json_of(*args))
+            self._bench = Bench(json_of(*args))
+            return self._bench
 
     def compare(
         self,
         model: Any,
         data: Any,
         *,
+        metrics: Sequence[Metric] | Metric | None = None,
+        board: str | os.PathLike | BoardValues | None = None,
+        rank: bool | None = None,
+        quantised: Any = None,
         example_inputs: Any = None,
         transform: Callable[[Any], Any] | None = None,
         progress: Progress = "auto",
     ) -> Comparison:
-        """Runs the model in float32 beside this program.
+        """Runs the model in float32 beside this program: fake-quantised, in int8 on the host, and on a board (docs/compare.md).
 
         Args:
-            model: what was compiled.
-            data: as `calibration` of `corten.compile`; labels, where it has them, give top-1 accuracy of both.
+            model: what was compiled, or the float model that this was quantised from in PyTorch.
+            data: as `calibration` of `corten.compile`, with labels if there are any.
+            metrics: names of "top1", "top5", "confusion", "auc", "auc:reconstruction", "mse", "mse:reconstruction", and functions of
+                outputs and labels that return a number or a dict of numbers; they are called for each stage, with what forward
+                returns for all samples: tensors, or arrays where `model` is a path. None: top1, or auc for one score, if there are
+                labels.
+            board: values from a board: "qemu" (the first 16 samples on an emulated one), the path of a log or of a .npz that
+                `corten decode` wrote, or what `decode` returned. Inference 0 is that of the first sample.
+            rank: quantise each layer alone to see what it costs; None: if that is cheap.
+            quantised: the quantised program that was compiled, if `model` is its float original and this program was loaded from a
+                folder.
             example_inputs: as for `corten.compile`.
             transform: called with each item of `data`; returns the inputs.
             progress: as for `corten.compile`.
 
         Raises:
-            CompileError: model and program do not belong together, or the data is at fault.
+            CompileError: model and program do not belong together, the data is at fault, or a metric can not be had from it.
+            CommandError: the emulated board or the tools for it failed.
         """
+        names, functions = split_metrics(metrics)
         samples = _samples.collect(data, self._specs, self._structure, transform, "data")
         labels = None if samples.labels is None else np.ascontiguousarray(samples.labels, np.int64)
-        with opened(model, example_inputs, self.name) as source, shown(progress, "comparing") as tell:
+        settings = _core.CompareSettings()
+        settings.report, settings.metrics, settings.rank, settings.keep_outputs = self._report, names, rank, bool(functions)
+        values = self._board_values(board, samples.inputs)
+        with opened(model, example_inputs, self.name) as source, self._opened_quantised(quantised) as quantised_path:
+            settings.quantised = quantised_path
             try:
-                return Comparison(json.loads(self._core.compare(source.path, samples.inputs, labels, self._report, tell)))
+                with shown(progress, "comparing") as tell:
+                    text, stages = self._core.compare(source.path, samples.inputs, labels, settings, values, tell)
             except CompileError as error:
                 raise error.about(source.subject, source.path)
+        result = json.loads(text)
+        tensors = not isinstance(model, (str, os.PathLike))
+        for name, function in functions:
+            for stage, chosen, arrays in stages:
+                outputs = self._outputs(arrays, len(chosen), tensors)
+                add_metric(result["metrics"], name, stage, function(outputs, _labels_of(labels, chosen, tensors)))
+        self._comparison = Comparison(result)
+        return self._comparison
+
+    def decode(self, log: str | os.PathLike | bytes) -> BoardValues:
+        """Values that a board printed with runtime/trace.h.
+
+        Args:
+            log: the path of a UART or semihosting log, or its bytes. Other prints and damaged lines may be between.
+
+        Raises:
+            CompileError: nothing of it is whole.
+        """
+        if isinstance(log, bytes):
+            return BoardValues(_core.decode(log, self._core, "<log>"), self._core)
+        return BoardValues(_core.read_dump(os.fspath(log), self._core), self._core)
+
+    def _board_values(self, board: Any, inputs: list[np.ndarray]) -> Any:
+        if board is None or isinstance(board, BoardValues):
+            return board and board._dump
+        if board == "qemu":
+            return self._traced_on_board([a[:_TRACED_SAMPLES] for a in inputs])
+        return _core.read_dump(os.fspath(board), self._core)
+
+    def _traced_on_board(self, inputs: list[np.ndarray]) -> Any:
+        with tempfile.TemporaryDirectory(prefix="corten-") as folder:
+            image, log = Path(folder) / "model.corten", Path(folder) / "log"
+            image.write_bytes(self.image)
+            data = {f"in{i}": a.reshape(len(a), *spec.shape) for i, (a, spec) in enumerate(zip(inputs, self._specs))}
+            np.savez(Path(folder) / "in.npz", **data)
+            output_of("run", str(image), "--input", f"{folder}/in.npz", "--on", "qemu", "--trace", str(log))
+            return _core.decode(log.read_bytes(), self._core, "qemu")
+
+    @contextmanager
+    def _opened_quantised(self, quantised: Any) -> Iterator[str]:
+        if quantised is not None:
+            with opened(quantised, None, self.name) as source:
+                yield source.path
+        elif self._quantised:
+            with tempfile.TemporaryDirectory(prefix="corten-") as folder:
+                file = Path(folder) / "quantised.pt2"
+                file.write_bytes(self._quantised)
+                yield str(file)
+        else:
+            yield ""
+
+    def _outputs(self, arrays: list[np.ndarray], count: int, tensors: bool) -> Any:
+        """What forward returns, for all samples."""
+        group = Layout(self._specs).rows or 1
+        shaped = [np.asarray(a).reshape(_joined(tuple(io.shape), count, group, True)) for a, io in zip(arrays, self._core.outputs)]
+        outputs = _tensors_of(shaped) if tensors else shaped
+        return self._structure.restore(outputs) if self._structure else outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     # ---- files
 
@@ -224,18 +312,24 @@ class Program:
     def report(self, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         """The report as a dict (docs/report.md has its fields and their units), empty where the program has none.
 
+        The figures of the last bench() and the last compare() are part of it.
+
         Args:
             path: also writes it there: as a page where that ends in .html, else as JSON.
 
         Raises:
             CompileError: a path is given, and the program has no report.
         """
-        report = json.loads(self._report) if self._report else {}
+        text = self._report
+        if text and (self._bench or self._comparison):
+            figures = [json.dumps(f.to_dict()) if f else "" for f in (self._bench, self._comparison)]
+            text = _core.merged_report(text, *figures)
+        report = json.loads(text) if text else {}
         if path is not None:
             if not report:
                 raise CompileError("this program has no report", "load the folder that save() or `corten compile` wrote")
-            page = _core.report_html(self._report) if Path(path).suffix in (".html", ".htm") else None
-            _write(Path(path), page or self._report)
+            page = _core.report_html(text) if Path(path).suffix in (".html", ".htm") else None
+            _write(Path(path), page or text)
         return report
 
 
@@ -263,6 +357,12 @@ def _tensors_of(arrays: list[np.ndarray]) -> list[Any]:
     return [torch.from_numpy(a) for a in arrays]
 
 
+def _labels_of(labels: np.ndarray | None, chosen: list[int], tensors: bool) -> Any:
+    if labels is None:
+        return None
+    return _tensors_of([labels[chosen]])[0] if tensors else labels[chosen]
+
+
 def _write(path: Path, text: str) -> None:
     """All or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -277,8 +377,8 @@ def _write(path: Path, text: str) -> None:
             raise
 
 
-def _restored(image: bytes, report: str, diagnostics: list[Diagnostic]) -> Program:
-    return Program(_core.Program.from_bytes(image), report, diagnostics)
+def _restored(image: bytes, report: str, diagnostics: list[Diagnostic], quantised: bytes) -> Program:
+    return Program(_core.Program.from_bytes(image), report, diagnostics, quantised)
 
 
 def load(path: str | os.PathLike[str]) -> Program:

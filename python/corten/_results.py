@@ -1,9 +1,13 @@
 """What a program says about itself: summary, bench, comparison."""
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
+from . import _core
 from ._tables import Rows, data_frame
 
 
@@ -141,9 +145,15 @@ class Bench(Rows):
         return f"{self.data['model']} on {self.data['target']} (emulated)", self.rows, notes
 
 
+STAGES = ("fake_quant", "host", "board")
+
+
 @dataclass(repr=False)
 class Comparison(Rows):
-    """Float32 against int8, per step and for the outputs. SQNR = 20 log10(|x| / |x - y|) in dB, over all samples.
+    """A program before and after quantisation, per step and for the outputs (docs/compare.md).
+
+    Each stage is measured against float32: "fake_quant" (the program's scales in float arithmetic), "host" (int8) and "board" (int8,
+    what the board printed). SQNR = 20 log10(|x| / |x - y|) in dB, over all samples.
 
     Attributes:
         data: what `corten compare --json` prints.
@@ -153,7 +163,8 @@ class Comparison(Rows):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The steps in their order: node, op, kernel, sqnr_db, saturated (part of the values), file, line, text."""
+        """The steps in their order: node, op, kernel, `stages` with the figures of each, sqnr_db and saturated of the host, what the
+        step costs (alone_db, noise, advice), and its place (file, line, text, module)."""
         return self.data["steps"]
 
     @property
@@ -163,8 +174,31 @@ class Comparison(Rows):
 
     @property
     def output_sqnr_db(self) -> list[float]:
-        """Of each output, in dB; 200 where nothing differs."""
+        """Of each output on the host, in dB; 200 where nothing differs."""
         return self.data["output_sqnr_db"]
+
+    @property
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """Of each metric its value in each stage, "float" included."""
+        return self.data["metrics"]
+
+    @property
+    def board_equal(self) -> bool | None:
+        """Whether board and host agree in every byte; None without values from a board."""
+        return self.data["board"]["equal"] if "board" in self.data else None
+
+    @property
+    def first_difference(self) -> dict[str, Any] | None:
+        """Where board and host first differ: inference, tensor, index (in the device's order), host, board."""
+        return self.data.get("board", {}).get("first_difference")
+
+    @property
+    def ranking(self) -> list[dict[str, Any]]:
+        """Steps and inputs by what they cost, the worst first: node, alone_db (SQNR of the outputs where only this is quantised),
+        noise (its part of the sum of all), advice. Empty where nothing was ranked."""
+        ranked = [r for r in [*self.data.get("inputs", []), *self.rows] if "noise" in r]
+        keys = ("node", "alone_db", "noise", "advice")
+        return [{k: r[k] for k in keys if k in r} for r in sorted(ranked, key=lambda r: -r["noise"])]
 
     @property
     def top1_same(self) -> float:
@@ -178,7 +212,7 @@ class Comparison(Rows):
 
     @property
     def top1_int8(self) -> float | None:
-        """Part of the samples that int8 gets right; None without labels."""
+        """Part of the samples that int8 gets right on the host; None without labels."""
         return self.data.get("top1_int8")
 
     def to_dict(self) -> dict[str, Any]:
@@ -186,19 +220,76 @@ class Comparison(Rows):
         return self.data
 
     def to_dataframe(self) -> Any:
-        """The rows as a pandas.DataFrame; raises ImportError without pandas."""
-        return data_frame(self.rows)
+        """The rows as a pandas.DataFrame, with a column for each figure of each stage; raises ImportError without pandas."""
+        return data_frame([_flat(r) for r in self.rows])
 
     def _rows_and_title(self) -> tuple[str, list[dict[str, Any]], list[str]]:
-        rows = [
-            {"SQNR dB": r["sqnr_db"], "saturated %": 100 * r["saturated"], "node": r["node"], "op": r["op"], "source": _place(r)}
-            for r in self.rows
-        ]
-        notes = [f"outputs: {', '.join(f'{db:.1f} dB' for db in self.output_sqnr_db)}"]
+        stages = [s for s in STAGES if any(s in r["stages"] for r in self.rows)]
+        rows = [_shown_row(r, stages, bool(self.ranking)) for r in self.rows]
+        notes = [f"output {i}: {_stages_text(o['stages'])}" for i, o in enumerate(self.data["outputs"])]
+        if "no_fake_quant" in self.data:
+            notes.append(f"fake_quant is unavailable: {self.data['no_fake_quant']}")
+        if "board" in self.data:
+            notes.append(_board_text(self.data["board"]))
         notes.append(f"same largest element: {100 * self.top1_same:.2f} %")
-        if self.top1_float is not None and self.top1_int8 is not None:
-            notes.append(f"top-1: float32 {100 * self.top1_float:.2f} %, int8 {100 * self.top1_int8:.2f} %")
+        for name, values in self.metrics.items():
+            if all(isinstance(v, (int, float)) for v in values.values()):
+                notes.append(f"{name}: {', '.join(f'{v:.6g} {stage}' for stage, v in values.items())}")
+            else:
+                notes += [f"{name}, {stage} (rows: labels): {v}" for stage, v in values.items()]
+        for r in self.ranking[:5]:
+            help = "; ".join(r.get("advice", []))
+            notes.append(f"costs {100 * r['noise']:.1f} % of the noise: {r['node']}{': ' + help if help else ''}")
         return f"float32 against int8 over {self.samples} samples", rows, notes
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    flat = {k: row[k] for k in ("node", "op", "kernel", "module")}
+    flat |= {f"{stage}_{name}": v for stage, figures in row["stages"].items() for name, v in figures.items()}
+    flat |= {k: row[k] for k in ("alone_db", "noise") if k in row}
+    return flat | {"advice": "; ".join(row.get("advice", [])), "file": row["file"], "line": row["line"], "text": row["text"]}
+
+
+def _shown_row(r: dict[str, Any], stages: list[str], ranked: bool) -> dict[str, Any]:
+    host = r["stages"]["host"]
+    row = {f"{stage} dB": r["stages"].get(stage, {}).get("sqnr_db") for stage in stages}
+    row |= {"max error": host["max_error"], "saturated %": 100 * host["saturated"], "range used %": 100 * host["range_used"]}
+    if ranked:
+        row["cost %"] = 100 * r["noise"] if "noise" in r else None
+    return row | {"node": r["node"], "op": r["op"], "source": _place(r)}
+
+
+def _stages_text(stages: dict[str, dict[str, Any]]) -> str:
+    return ", ".join(f"{stages[s]['sqnr_db']:.1f} dB {s}" for s in STAGES if s in stages)
+
+
+def _board_text(board: dict[str, Any]) -> str:
+    text = f"board ({board['source']}, {board['samples']} samples): "
+    if board["equal"]:
+        return text + f"equal to the host in all {board['tensors']} tensors"
+    d = board["first_difference"]
+    place = f"inference {d['inference']}, {d['tensor']}, element {d['index']}"
+    return text + f"differs from the host, first in {place}: host {d['host']}, board {d['board']}"
+
+
+class BoardValues:
+    """Values that a board printed, by `Program.decode`; `Program.compare` takes it as `board`."""
+
+    def __init__(self, dump: _core.BoardDump, core: _core.Program):
+        self._dump, self._core = dump, core
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """outK in PyTorch's order and stepK in the device's, inferences first; NAME.inference has their numbers."""
+        return {name: np.asarray(array) for name, array in self._dump.arrays(self._core)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts of lines, and what is whole, as `corten decode --json` prints it."""
+        return json.loads(self._dump.to_json(self._core))
+
+    def __repr__(self) -> str:
+        d = self.to_dict()
+        return f"<corten.BoardValues of {len(d['inferences'])} inferences: {d['lines']} lines, {d['bad_lines']} damaged>"
 
 
 def _place(row: dict[str, Any]) -> str:
