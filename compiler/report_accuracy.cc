@@ -40,23 +40,24 @@ bool has_stage(const Json& report, const char* stage) {
 
 // ---- outputs and metrics ----------------------------------------------------------------------------------------------------
 
-// A row of one figure in all stages.
-std::vector<Cell> stage_row(const std::string& name, const std::string& unit, const Json& float_value,
+// A row of one figure in all stages; no unit: a metric.
+std::vector<Cell> stage_row(const std::string& name, const char* unit, Cell float_value,
                             const std::function<Cell(const char* stage)>& value) {
-  std::vector<Cell> cells = {words(name), words(unit)};
-  cells.push_back(float_value.is_number() ? small(float_value.get<double>()) : words("\u2014"));
+  std::vector<Cell> cells = {words(*unit ? fmt::format("{} ({})", name, unit) : name), std::move(float_value)};
   for (const StageName& s : kStages) cells.push_back(value(s.key));
   return cells;
 }
 
 std::string output_table(const Json& comparison) {
-  std::vector<Column> columns = {{"Figure"}, {"Unit"}, {"Float", "float32, the reference"}};
+  std::vector<Column> columns = {{"Figure"}, {"Float", "float32, the reference"}};
   for (const StageName& s : kStages) columns.push_back({s.title, s.how});
+  if (const auto sent = number_of(part_of(comparison, "board"), "samples"))
+    columns.back().how += fmt::format(", {} samples", grouped(*sent));
   Table t("output-table", "Outputs in each stage", columns, false);
   int index = 0;
   for (const Json& output : list_of(comparison, "outputs")) {
     const auto row = [&](const char* name, const char* unit, const auto& cell) {
-      t.row(stage_row(fmt::format("{} of output {}", name, index), unit, {}, cell));
+      t.row(stage_row(fmt::format("{} of output {}", name, index), unit, figure(std::optional<double>()), cell));
     };
     row("SQNR", "dB", [&](const char* s) { return decibel(number_of(stage_of(output, s), "sqnr_db")); });
     row("Largest error", "as the output", [&](const char* s) { return small(number_of(stage_of(output, s), "max_error")); });
@@ -65,13 +66,13 @@ std::string output_table(const Json& comparison) {
     index++;
   }
   for (const auto& [name, values] : part_of(comparison, "metrics").items()) {
-    const auto number = [&](const char* stage) { return number_of(values, stage); };
-    if (!number("float") && !number("host")) continue;  // a confusion matrix
-    t.row(stage_row(name, "", number("float") ? Json(*number("float")) : Json(), [&](const char* s) { return small(number(s)); }));
+    const auto cell = [&](const char* stage) { return small(number_of(values, stage)); };
+    if (!number_of(values, "float") && !number_of(values, "host")) continue;  // a confusion matrix
+    t.row(stage_row(name, name == "top1" || name == "top5" ? "part of samples" : "", cell("float"), cell));
   }
   const auto same = percent(number_of(comparison, "top1_same"));
-  t.row(stage_row("Same largest element as float", "% of samples", {},
-                  [&](const char* s) { return std::string_view(s) == "host" ? figure(same, 2) : words("\u2014"); }));
+  t.row(stage_row("Same largest element as float", "% of samples", figure(std::optional<double>()),
+                  [&](const char* s) { return figure(std::string_view(s) == "host" ? same : std::nullopt, 2); }));
   return t.html();
 }
 
@@ -89,26 +90,32 @@ std::string confusion_table(const std::string& stage, const Json& rows, int numb
   return t.html();
 }
 
+constexpr size_t kMostClasses = 100;
+
 std::string confusions(const Json& comparison) {
   std::string s;
   int number = 0;
   for (const auto& [name, stages] : part_of(comparison, "metrics").items()) {
     if (!stages.is_object()) continue;
     for (const auto& [stage, rows] : stages.items())
-      if (rows.is_array() && rows.size() <= 1000) s += confusion_table(stage, rows, number++);
+      if (rows.is_array())
+        s += rows.size() <= kMostClasses ? confusion_table(stage, rows, number++)
+                                         : missing(fmt::format("{}: {} classes, see report.json.", escaped(stage), rows.size()));
   }
   return s.empty() ? s : "<details><summary>Confusion matrices</summary>\n" + s + "</details>\n";
 }
 
 std::string board_note(const Json& board) {
-  if (board.is_null()) return missing("Board: unavailable, no values from a board were given (<code>corten compare --board</code>).");
+  if (board.is_null())
+    return missing("Board: unavailable, no values from a board were given (<code>corten compare --board</code>).");
   const std::string what = fmt::format("Board: {} samples of {}, {} tensors. ", grouped(number_of(board, "samples")),
                                        escaped(text_of(board, "source")), grouped(number_of(board, "tensors")));
   const Json& d = part_of(board, "first_difference");
   if (d.is_null()) return paragraph(what + "Equal to the host in every byte.");
   return paragraph(what + fmt::format("<b>Not equal to the host</b>: first in inference {}, {}, element {}: host {}, board {}.",
                                       grouped(number_of(d, "inference")), escaped(text_of(d, "tensor")),
-                                      grouped(number_of(d, "index")), grouped(number_of(d, "host")), grouped(number_of(d, "board"))));
+                                      grouped(number_of(d, "index")), grouped(number_of(d, "host")),
+                                      grouped(number_of(d, "board"))));
 }
 
 // ---- steps ------------------------------------------------------------------------------------------------------------------
@@ -145,11 +152,12 @@ std::vector<int> ranked_steps(const Json& report, bool by_cost) {
 
 std::string step_table(const Json& report, const std::vector<int>& order, bool by_cost) {
   std::vector<Column> columns = {{"Step"}, {"Op"}};
-  if (by_cost) columns.insert(columns.end(), {{"Cost", "% of the outputs' noise"}, {"Share"}, {"Alone", "dB of the outputs"}});
+  if (by_cost)
+    columns.insert(columns.end(),
+                   {{"Cost", "% of the outputs' noise"}, {"Share"}, {"Alone", "dB of the outputs"}, {"What would help"}});
   for (const StageName& s : kStages)
     if (has_stage(report, s.key)) columns.push_back({fmt::format("{} SQNR", s.title), "dB, " + std::string(s.how)});
   columns.insert(columns.end(), {{"Largest error", "host"}, {"Saturated", "%, host"}, {"Range used", "% of int8, host"}});
-  if (by_cost) columns.push_back({"What would help"});
   columns.push_back({"Source"});
   Table t("accuracy-table", by_cost ? "Steps by what they cost, worst first" : "Steps by SQNR, worst first", columns);
   for (int i : order) {
@@ -158,13 +166,12 @@ std::string step_table(const Json& report, const std::vector<int>& order, bool b
     std::vector<Cell> cells = {{step_link(report, i), double(i)}, code(text_of(step, "op"))};
     if (by_cost) {
       const auto noise = number_of(step, "noise");
-      cells.insert(cells.end(), {figure(percent(noise), 1), meter(noise), decibel(number_of(step, "alone_db"))});
+      cells.insert(cells.end(), {figure(percent(noise), 1), meter(noise), decibel(number_of(step, "alone_db")), advice_of(step)});
     }
     for (const StageName& s : kStages)
       if (has_stage(report, s.key)) cells.push_back(decibel(number_of(stage_of(step, s.key), "sqnr_db")));
     cells.insert(cells.end(), {small(number_of(host, "max_error")), figure(percent(number_of(step, "saturated")), 3),
                                figure(percent(number_of(host, "range_used")), 1)});
-    if (by_cost) cells.push_back(advice_of(step));
     cells.push_back(code(source_of(part_of(step, "where"))));
     t.row(cells);
   }
@@ -197,9 +204,10 @@ std::string accuracy_section(const Json& report) {
   if (order.empty()) return s + missing("Steps are unavailable: the comparison has outputs only.");
   s += "<p>SQNR = 20 log10(|x| / |x \u2212 y|): x of the float program, y of the step, with the errors of all steps before it. ";
   if (ranked)
-    s += fmt::format("Cost: the outputs' noise with this step alone quantised, in the sum of all such; measured on the host, {} "
-                     "samples. ",
-                     grouped(*ranked));
+    s += fmt::format(
+        "Cost: the outputs' noise with this step alone quantised, in the sum of all such; measured on the host, {} "
+        "samples. ",
+        grouped(*ranked));
   s += "Worst first.</p>\n";
   return s + input_costs(comparison) + step_table(report, order, ranked.has_value());
 }

@@ -142,6 +142,14 @@ void accuracy_advice(const Json& report, std::vector<Advice>& all) {
   for (const Json& step : list_of(report, "steps")) {
     i++;
     if (const auto db = number_of(step, "sqnr_db"); db && *db < 200) worst.push_back({*db, i});
+    for (const Json& help : list_of(step, "advice"))
+      if (help.is_string())
+        all.push_back({fmt::format("Makes {:.0f} % of the outputs' noise: {}.", 100 * number_of(step, "noise").value_or(0),
+                                   help.get<std::string>()),
+                       {i},
+                       {},
+                       {},
+                       number_of(step, "alone_db")});
     const double saturated = number_of(step, "saturated").value_or(0);
     if (saturated >= 0.01)
       all.push_back({fmt::format("{:.1f} % of its values lie outside the int8 range. Was the calibration data like this data?",

@@ -47,6 +47,27 @@ Json small_bench() {
             {{"node", "fc"}, {"kernel", "linear_s8_mve"}, {"instructions", 3900}, {"est_cycles", 4700}}}}};
 }
 
+Json full_comparison() {
+  const Json stages = {{"fake_quant", {{"sqnr_db", 31.0}, {"max_error", 0.5}, {"saturated", 0.0}, {"range_used", 0.75}}},
+                       {"host", {{"sqnr_db", 20.5}, {"max_error", 0.25}, {"saturated", 0.02}, {"range_used", 0.5}}},
+                       {"board", {{"sqnr_db", 20.25}, {"max_error", 0.25}, {"saturated", 0.02}, {"range_used", 0.5}}}};
+  Json c = {{"samples", 3}, {"output_sqnr_db", {30.0, nullptr}}, {"top1_same", 1}, {"ranked_samples", 2}};
+  c["outputs"] = {{{"stages", stages}}};
+  c["metrics"] = {{"top1", {{"float", 0.5}, {"host", 1}}}, {"confusion", {{"float", {{1, 0}, {0, 2}}}}}};
+  c["board"] = {{"source", "uart.log"}, {"samples", 2}, {"tensors", 5}, {"equal", false}};
+  c["board"]["first_difference"] = {{"inference", 1}, {"tensor", "step 1 (fc)"}, {"index", 7}, {"host", 3}, {"board", -4}};
+  c["inputs"] = {{{"node", "x"}, {"alone_db", 50.0}, {"noise", 0.125}}};
+  c["steps"] = {{{"node", "conv"},
+                 {"kernel", "conv2d_s8_mve"},
+                 {"sqnr_db", 20.5},
+                 {"saturated", 0.02},
+                 {"stages", stages},
+                 {"alone_db", 28.0},
+                 {"noise", 0.875},
+                 {"advice", {"more data"}}}};
+  return c;
+}
+
 bool has(const std::string& html, const std::string& part) { return html.find(part) != std::string::npos; }
 
 size_t count(const std::string& s, const std::string& part) {
@@ -114,8 +135,8 @@ TEST_CASE("report: any field may be missing or of another type") {
   Json whole = small_report();
   merge_bench(whole, small_bench(), "b.json");
   merge_earlier(whole, small_report(), "old.json");
-  whole["comparison"] = {{"samples", 3}, {"output_sqnr_db", {30.0, nullptr}}, {"top1_same", 1}};
-  whole["steps"][0]["sqnr_db"] = 20.5, whole["steps"][0]["saturated"] = 0.02;
+  whole["comparison"] = full_comparison();
+  whole["steps"][0].update(full_comparison()["steps"][0]);
   const Json flat = whole.flatten();
   for (const auto& [path, value] : flat.items())
     for (const Json& other : {Json(), Json("text"), Json(-1e300), Json(Json::array({1, "x"})), Json(Json::object({{"a", 1}}))}) {
@@ -161,6 +182,19 @@ TEST_CASE("report: a comparison is put in") {
   other["steps"][0]["node"] = "nobody";
   CHECK_THROWS_AS(merge_comparison(report, other, "c.json"), Error);
   CHECK_THROWS_AS(merge_comparison(report, Json::object(), "c.json"), Error);
+}
+
+TEST_CASE("report: stages, costs and a board's difference are shown") {
+  Json report = small_report();
+  CHECK(!has(accuracy_section(report), "Fake-quantised"));
+  merge_comparison(report, full_comparison(), "c.json");
+  CHECK(report["steps"][0]["stages"]["board"]["sqnr_db"] == 20.25);
+  CHECK(report["comparison"]["metrics"]["top1"]["host"] == 1);
+  const std::string html = accuracy_section(report);
+  for (const char* text : {"Fake-quantised", "Board SQNR", "20.2", "87.5", "more data", "12.5 %", "Confusion matrix", "top1",
+                           "<b>Not equal to the host</b>: first in inference 1, step 1 (fc), element 7: host 3, board \u22124."})
+    CHECK(has(html, text));
+  CHECK(has(advice_section(report), "Makes 88 % of the outputs&#39; noise: more data."));
 }
 
 TEST_CASE("report: advice has facts only") {

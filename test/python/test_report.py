@@ -17,7 +17,8 @@ def folder():
     old = support.compile_model(DIGITS / "digits_cnn.pt2", "cortex-m4", DIGITS / "calib.npz").parent
     figures = support.folder()
     (figures / "bench.json").write_text(corten("bench", image, "--json").out)
-    compared = corten("compare", DIGITS / "digits_cnn.pt2", image, "--data", DIGITS / "eval.npz", "--json").out
+    compared = corten("compare", DIGITS / "digits_cnn.pt2", image, "--data", DIGITS / "eval.npz", "--json", "--board", "qemu",
+                      "--metrics", "top1,confusion").out
     (figures / "compare.json").write_text(compared)
     done = corten("report", image.parent, "--bench", figures / "bench.json", "--compare", figures / "compare.json", "--against",
                   old / "report.json")
@@ -137,6 +138,24 @@ def test_hostile_names(page, hostile):
     script(p, "document.querySelector('.block').dispatchEvent(new MouseEvent('mouseenter'))")
     assert HOSTILE in script(p, "document.getElementById('arena-detail').textContent")
     assert script(p, "document.querySelectorAll('img').length") == 0
+
+
+def test_accuracy(page, folder):
+    p = page(folder)
+    report = json.loads((folder / "report.json").read_text())
+    comparison, steps = report["comparison"], report["steps"]
+    heads = script(p, "[...document.querySelectorAll('#accuracy-table thead th')].map(h => h.textContent)")
+    for name in ("Cost", "Alone", "What would help", "Fake-quantised SQNR", "Host SQNR", "Board SQNR", "Largest error", "Saturated", "Range used"):
+        assert sum(name in h for h in heads) == 1, heads
+    order = sorted(range(len(steps)), key=lambda i: -steps[i]["noise"])
+    shown = rows(p, "accuracy-table")
+    assert [r[0].split()[1] for r in shown] == [str(i) for i in order]
+    at = next(i for i, h in enumerate(heads) if "Board SQNR" in h)
+    assert [float(r[at]) for r in shown] == [round(steps[i]["stages"]["board"]["sqnr_db"], 1) for i in order]
+    figures = {r[0]: r[1:] for r in rows(p, "output-table")}
+    assert [float(v) for v in figures["top1 (part of samples)"]] == [pytest.approx(v, abs=5e-4) for v in comparison["metrics"]["top1"].values()]
+    assert script(p, "document.querySelectorAll('#accuracy details table').length") == 4
+    assert "Equal to the host in every byte" in script(p, "document.querySelector('#accuracy').textContent")
 
 
 def test_every_section_has_figures(page, folder, plain):
