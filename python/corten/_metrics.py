@@ -10,13 +10,13 @@ from ._errors import InputTypeError
 Metric = Union[str, Callable[[Any, Any], Any]]
 
 
-def split_metrics(metrics: Sequence[Metric] | Metric | None) -> tuple[list[str] | None, list[tuple[str, Callable]]]:
+def split_metrics(metrics: Sequence[Metric] | Metric | None) -> tuple[list[str] | None, list[tuple[str, Callable[..., Any]]]]:
     """Names (None: what is sensible), and functions with names of their own."""
     if metrics is None:
         return None, []
     given = [metrics] if isinstance(metrics, str) or callable(metrics) else list(metrics)
     names: list[str] = []
-    functions: list[tuple[str, Callable]] = []
+    functions: list[tuple[str, Callable[..., Any]]] = []
     for metric in given:
         if isinstance(metric, str):
             names.append(metric)

@@ -195,7 +195,7 @@ class Program:
         data: Any,
         *,
         metrics: Sequence[Metric] | Metric | None = None,
-        board: str | os.PathLike | BoardValues | None = None,
+        board: str | os.PathLike[str] | BoardValues | None = None,
         rank: bool | None = None,
         quantised: Any = None,
         example_inputs: Any = None,
@@ -246,7 +246,7 @@ class Program:
         self._comparison = Comparison(result)
         return self._comparison
 
-    def decode(self, log: str | os.PathLike | bytes) -> BoardValues:
+    def decode(self, log: str | os.PathLike[str] | bytes) -> BoardValues:
         """Values that a board printed with runtime/trace.h.
 
         Args:

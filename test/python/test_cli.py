@@ -56,7 +56,7 @@ def test_usage_is_2(args):
     assert corten(*args, code=2).err
 
 
-@pytest.mark.parametrize("command", ["compile", "run", "bench", "compare", "inspect", "targets"])
+@pytest.mark.parametrize("command", ["compile", "run", "bench", "compare", "decode", "inspect", "targets"])
 def test_help_has_examples(command):
     text = corten(command, "--help").out
     assert "Example" in text and f"corten {command}" in text
@@ -64,7 +64,7 @@ def test_help_has_examples(command):
 
 def test_top_help():
     text = corten("--help").out
-    assert "Example" in text and all(c in text for c in ("compile", "run", "bench", "compare", "inspect", "targets"))
+    assert "Example" in text and all(c in text for c in ("compile", "run", "bench", "compare", "decode", "inspect", "targets"))
     assert re.search(r"\d+\.\d+", corten("--version").out)
 
 

@@ -36,3 +36,14 @@ def deploy(model: torch.nn.Module, folder: Path) -> int:
 def quantizer() -> CortenQuantizer:
     config: QuantizationConfig = get_symmetric_quantization_config(is_qat=True)
     return CortenQuantizer().set_global(config).set_module_type(torch.nn.Linear, None).set_filter_function(lambda node: True)
+
+
+def judge(program: corten.Program, model: torch.nn.Module) -> float | None:
+    def spread(outputs: torch.Tensor, labels: torch.Tensor) -> dict[str, float]:
+        return {"mean": float(outputs.mean()), "samples": float(len(labels))}
+
+    comparison: corten.Comparison = program.compare(model, batches(), metrics=["top1", spread], board="qemu", rank=True)
+    values: corten.BoardValues = program.decode("uart.log")
+    worst: list[dict[str, object]] = comparison.ranking
+    print(worst, values.arrays, comparison.metrics["top1"]["host"], comparison.board_equal, comparison.first_difference)
+    return comparison.top1_int8
