@@ -270,9 +270,10 @@ class Program:
         with tempfile.TemporaryDirectory(prefix="corten-") as folder:
             image, log = Path(folder) / "model.corten", Path(folder) / "log"
             image.write_bytes(self.image)
-            data = {f"in{i}": a.reshape(len(a), *spec.shape) for i, (a, spec) in enumerate(zip(inputs, self._specs))}
-            np.savez(Path(folder) / "in.npz", **data)
-            output_of("run", str(image), "--input", f"{folder}/in.npz", "--on", "qemu", "--trace", str(log))
+            files = [f"{folder}/in{i}.npy" for i in range(len(inputs))]
+            for file, array, spec in zip(files, inputs, self._specs):
+                np.save(file, array.reshape(len(array), *spec.shape))
+            output_of("run", str(image), "--input", ",".join(files), "--on", "qemu", "--trace", str(log))
             return _core.decode(log.read_bytes(), self._core, "qemu")
 
     @contextmanager
@@ -288,7 +289,7 @@ class Program:
         else:
             yield ""
 
-    def _outputs(self, arrays: list[np.ndarray], count: int, tensors: bool) -> Any:
+    def _outputs(self, arrays: Sequence[Any], count: int, tensors: bool) -> Any:
         """What forward returns, for all samples."""
         group = Layout(self._specs).rows or 1
         shaped = [np.asarray(a).reshape(_joined(tuple(io.shape), count, group, True)) for a, io in zip(arrays, self._core.outputs)]
