@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,16 +30,29 @@ def json_of(*args: str) -> Any:
 
 def output_of(*args: str) -> str:
     """What the command prints. Ctrl-C ends it and all that it started."""
-    # A session of its own, so that one signal reaches compilers and emulators too.
-    process = subprocess.Popen(
-        [BINARY, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        out, err = process.communicate()
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        raise
-    if process.returncode:
-        raise CommandError(err.strip().removeprefix("error: ") or f"corten {args[0]} ended with {process.returncode}")
-    return out
+    with (
+        tempfile.TemporaryDirectory(prefix="corten-") as folder,  # where it leaves what it could not remove
+        tempfile.TemporaryFile("w+") as out,
+        tempfile.TemporaryFile("w+") as err,
+    ):
+        # A session of its own, so that one signal reaches compilers and emulators too.
+        process = subprocess.Popen(
+            [BINARY, *args],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+            env={**os.environ, "TMPDIR": folder},
+        )
+        try:
+            while process.poll() is None:  # wait() would give Ctrl-C a quarter of a second
+                time.sleep(0.01)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+        out.seek(0)
+        err.seek(0)
+        if process.returncode:
+            raise CommandError(err.read().strip().removeprefix("error: ") or f"corten {args[0]} ended with {process.returncode}")
+        return out.read()

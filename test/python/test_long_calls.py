@@ -1,5 +1,6 @@
 """Long calls of the package: Ctrl-C, progress, threads."""
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,6 +91,13 @@ def test_ctrl_c_ends_a_comparison_at_once(slow, machine):
     exported, x = slow
     program = corten.compile(exported, target="cortex-m55", calibration=[x])
     ends_within_100_ms(1.0, lambda: program.compare(exported, [x] * 400))
+
+
+@pytest.mark.skipif(not os.environ.get("CI") and not shutil.which("qemu-system-arm"), reason="no qemu-system-arm")
+def test_ctrl_c_ends_a_bench_at_once(slow, machine):
+    exported, x = slow
+    program = corten.compile(exported, target="cortex-m55", calibration=[x])
+    ends_within_100_ms(0.1, lambda: program.bench("qemu"))
 
 
 def test_other_threads_run_meanwhile(slow):
