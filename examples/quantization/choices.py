@@ -1,6 +1,7 @@
-"""choices.py MODEL.pt2 CALIB.npz EVAL.npz: what each choice of docs/choices.md does to a float classifier of one input.
+"""choices.py MODEL.pt2 CALIB.npz EVAL.npz [MODULE...]: what each choice of docs/choices.md does to a float classifier of one input.
 
 Prints a line for each: SQNR of the output against float32 over EVAL's samples, share of the same top-1, top-1 accuracy.
+MODULE: keeps such a module float in PyTorch, each by itself.
 """
 import copy
 import dataclasses
@@ -31,12 +32,16 @@ def show(what, outputs, wanted, labels):
     print(f"{what:44}{sqnr:6.1f} dB{same:8.2f} %{right}", flush=True)
 
 
-def pt2e(exported, config, samples):
-    """The program with PyTorch's own scales."""
+def pt2e(exported, config, samples, kept_float=None):
+    """The program with PyTorch's own scales; `samples` give those that PyTorch does not."""
     graph = copy.deepcopy(exported).module()
-    prepared = prepare_pt2e(graph, CortenQuantizer().set_global(config))
+    quantizer = CortenQuantizer().set_global(config)
+    if kept_float:
+        quantizer.set_module_name(kept_float, None)
+    prepared = prepare_pt2e(graph, quantizer)
     corten.calibrate(prepared, samples)
-    return corten.compile(torch.export.export(convert_pt2e(prepared), exported.example_inputs[0]), target=TARGET)
+    quantised = torch.export.export(convert_pt2e(prepared), exported.example_inputs[0])
+    return corten.compile(quantised, target=TARGET, calibration=samples)
 
 
 def symmetric(config):
@@ -72,6 +77,9 @@ def main():
     evaluate("PT2E per channel, asymmetric", pt2e(exported, channel, calibration))
     evaluate("PT2E per tensor, asymmetric", pt2e(exported, tensor, calibration))
     evaluate("PT2E per channel, symmetric activations", pt2e(exported, symmetric(channel), calibration))
+    for module in sys.argv[4:]:
+        program = pt2e(exported, channel, calibration, module)
+        evaluate(f"PT2E, {module} float, {len(program.report()['steps'])} steps", program)
 
 
 if __name__ == "__main__":

@@ -72,10 +72,10 @@ def test_choices(tmp_path):
         with np.load(digits / name) as z:
             np.savez(tmp_path / name, **{key: z[key][:40] for key in z.files})
     script = support.ROOT / "examples/quantization/choices.py"
-    args = [sys.executable, script, digits / "digits_cnn.pt2", tmp_path / "calib.npz", tmp_path / "eval.npz"]
+    args = [sys.executable, script, digits / "digits_cnn.pt2", tmp_path / "calib.npz", tmp_path / "eval.npz", "conv1"]
     done = subprocess.run(args, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     decibels = {m[1].rstrip(): float(m[2]) for m in re.finditer(r"^(.*?) +([-\d.]+|inf) dB", done.stdout, re.M)}
-    assert len(decibels) == 13  # all but calibrations of 64 and 256 samples
+    assert len(decibels) == 14  # all but calibrations of 64 and 256 samples
     assert decibels["observer auto"] > 28 and decibels["auto, half the range"] < 15
     assert all(decibels[what] > 25 for what in decibels if what.startswith("PT2E"))
