@@ -299,10 +299,12 @@ print("                       int8:", *(f"{v:.2f}" for v in program(test_x[:1])[
 # %% [markdown]
 # ## Where does it differ?
 #
-# `compare` runs float32 and int8 side by side. SQNR is the signal-to-noise ratio of each layer's output in decibels, with the
-# errors of all layers before it: 20 dB is an error of a tenth, 40 dB of a hundredth. 25 to 40 dB at the output is usual for int8.
-# *Saturated* is the part of the values that fell outside the calibrated range. A layer where the ratio drops at once by 10 dB
-# is the one to look at ([quantisation choices](../../docs/choices.md)).
+# `compare` runs three programs side by side: float32, the same with rounding but in float arithmetic (*fake_quant*), and the
+# integers that the core runs (*host*). Each column in dB is the ratio of signal to error against float32 in a layer's output, with
+# the errors of all layers before it: 20 dB is an error of a tenth, 40 dB of a hundredth. 25 to 40 dB at the output is usual for
+# int8. Both columns alike means that the integer arithmetic adds nothing to the rounding. *Saturated* is the part of the values that
+# fell outside the calibrated range, *cost* a layer's own part in the error of the output. [Comparing](../../docs/compare.md) has the
+# details, [Quantisation choices](../../docs/choices.md) says what can be done.
 
 # %%
 comparison = program.compare(exported, DataLoader(TensorDataset(test_x, test_y), batch_size=32))
