@@ -94,7 +94,7 @@ class Worker {
   Worker(const Subject& s, const Program& p, const Samples& samples, const std::map<int64_t, const TracedInference*>& board,
          Kept& kept)
       : s_(s), program_(p), samples_(samples), board_(board), kept_(kept), totals(s.steps.size(), s.outputs.size()), real_(s.real) {
-    if (s.fake) fake_.emplace(*s.fake, true);
+    if (s.fake) fake_ = std::make_unique<Evaluator>(*s.fake, true);
   }
 
   void run(int64_t sample) {
@@ -198,7 +198,7 @@ class Worker {
 
  private:
   Evaluator real_;
-  std::optional<Evaluator> fake_;
+  std::unique_ptr<Evaluator> fake_;
   std::vector<float> scratch_;
 };
 

@@ -162,7 +162,7 @@ constexpr double kWorthIt = 0.05;  // of the noise
 // How far the channels' largest weights are apart, where the weights have one scale; 1 if they have one each.
 double channel_ratio(const Graph& source, ValueId value) {
   const int p = source.producer(value);
-  if (p < 0 || source.nodes[size_t(p)].in.size() < 2 || source.nodes[size_t(p)].in[1] == kNone) return 1;
+  if (source.nodes[size_t(p)].in.size() < 2 || source.nodes[size_t(p)].in[1] == kNone) return 1;
   const Value& w = source[source.nodes[size_t(p)].in[1]];
   if (!w.data || w.shape.size() < 2 || w.shape[0] < 2 || !w.quant) return 1;
   const std::vector<double>& scales = w.quant->scale;
@@ -179,27 +179,48 @@ double channel_ratio(const Graph& source, ValueId value) {
   return most > 0 ? most / least : 1;
 }
 
-std::vector<std::string> help_for(const StepError& e, bool given, bool minmax, double ratio) {
+// What advice depends on beside the figures.
+struct Facts {
+  bool given = false;   // the program has scales of its own
+  bool minmax = false;  // the observer
+  bool fixed = false;   // the operator's range is always the same
+  bool shares = false;  // it has the scale of its operand
+  double channel_ratio = 1;
+};
+
+Facts facts_of(const Graph& source, ValueId value, const nlohmann::ordered_json& report) {
+  const auto& calibration = part_of(report, "calibration");
+  Facts f;
+  f.given = number_of(calibration, "samples").value_or(0) == 0, f.minmax = text_of(calibration, "observer") == "min-max";
+  const int p = value == kNone ? -1 : source.producer(value);
+  if (p < 0) return f;
+  const Node& n = source.nodes[size_t(p)];
+  const Op& op = op_of(n);
+  f.fixed = op.fixed_quant && op.fixed_quant(n), f.shares = op.quant != QuantRule::observed;
+  f.channel_ratio = channel_ratio(source, value);
+  return f;
+}
+
+std::vector<std::string> help_for(const StepError& e, const Facts& f) {
   std::vector<std::string> all;
   const auto& host = e.stages[size_t(Stage::host)];
-  if (host && host->saturated.value_or(0) >= 0.001)
+  const double saturated = host ? host->saturated.value_or(0) : 0, used = host ? host->range_used.value_or(1) : 1;
+  if (saturated >= 0.001 && !f.fixed)
     all.push_back(fmt::format("{:.2g} % of its values lie beyond the int8 range: calibrate with more data like this{}",
-                              100 * *host->saturated,
-                              given    ? ""
-                              : minmax ? ""
-                                       : ", or with the observer minmax"));
-  if (host && host->range_used.value_or(1) <= 0.5)
-    all.push_back(fmt::format("it uses {:.0f} of 256 codes: rare values in the calibration data set its scale; {}",
-                              256 * *host->range_used,
-                              given    ? "observe it by histogram in PyTorch"
-                              : minmax ? "try the observer mse"
-                                       : "leave out outliers"));
-  if (ratio >= 4)
+                              100 * saturated, f.given || f.minmax ? "" : ", or with the observer minmax"));
+  if (used <= 0.5 && f.shares)
+    all.push_back(fmt::format("it has its operand's scale, of which it uses {:.0f} of 256 codes", 256 * used));
+  if (used <= 0.5 && !f.shares && !f.fixed)
+    all.push_back(fmt::format("it uses {:.0f} of 256 codes: rare values in the calibration data set its scale; {}", 256 * used,
+                              f.given    ? "observe it by histogram in PyTorch"
+                              : f.minmax ? "try the observer mse"
+                                         : "leave out outliers"));
+  if (f.channel_ratio >= 4)
     all.push_back(
         fmt::format("its weights have one scale for all channels, whose largest weights differ {:.0f} times: give each "
                     "channel its own (is_per_channel=True)",
-                    ratio));
-  if (e.crest >= 20)
+                    f.channel_ratio));
+  if (e.crest >= 20 && !f.fixed)
     all.push_back(
         fmt::format("its largest value is {:.0f} times the root mean square: a clamp in the model (ReLU6) would keep the "
                     "scale small",
@@ -216,13 +237,7 @@ void advise(Comparison& c, const Graph& source, const nlohmann::ordered_json& re
     if (c.steps[i].noise.value_or(0) >= kWorthIt) order.push_back(i);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return c.steps[a].noise > c.steps[b].noise; });
   if (order.size() > kAdvised) order.resize(kAdvised);
-  const auto& calibration = part_of(report, "calibration");
-  const bool given = number_of(calibration, "samples").value_or(0) == 0;
-  const bool minmax = text_of(calibration, "observer") == "min-max";
-  for (size_t i : order) {
-    const ValueId v = step_values[i];
-    c.steps[i].advice = help_for(c.steps[i], given, minmax, v == kNone ? 1 : channel_ratio(source, v));
-  }
+  for (size_t i : order) c.steps[i].advice = help_for(c.steps[i], facts_of(source, step_values[i], report));
 }
 
 }  // namespace corten
