@@ -17,6 +17,7 @@ namespace {
 
 struct Options {
   std::string image, input, on = "qemu", keep;
+  int timeout = BoardOptions().timeout_seconds;
   bool json = false;
 };
 
@@ -63,7 +64,7 @@ void run(const Options& o) {
   Sample input;
   if (!o.input.empty()) input = device_samples(program, read_samples(o.input, program)).at(0);
   BoardOptions options;
-  options.keep = o.keep;
+  options.keep = o.keep, options.timeout_seconds = o.timeout;
   const Bench b = bench_on_board(program, input, options);
   if (o.json)
     fmt::print("{}\n", to_json(b).dump(1));
@@ -77,10 +78,11 @@ void add_bench(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* c =
       app.add_subcommand("bench", "instructions and cycles per step, stack, RAM and flash of one inference on an emulated board");
-  c->add_option("image", o->image, "model.corten")->required();
+  c->add_option("image", o->image, "model.corten")->type_name("FILE")->required();
   c->add_option("--on", o->on, "qemu")->check(CLI::IsMember({"qemu"}))->capture_default_str();
-  c->add_option("-i,--input", o->input, "the first sample of this file instead of made-up values");
-  c->add_option("--keep", o->keep, "leave the ELF that ran and the counts in this folder");
+  c->add_option("-i,--input", o->input, "the first sample of this file instead of made-up values")->type_name("FILE");
+  c->add_option("--keep", o->keep, "leave the ELF that ran and the counts in this folder")->type_name("DIR");
+  c->add_option("--timeout", o->timeout, "seconds that the board may take")->check(CLI::PositiveNumber)->capture_default_str();
   c->add_flag("--json", o->json, "print JSON");
   c->footer("Example:\n  corten bench build/kws/model.corten --on qemu");
   c->callback([o] { run(*o); });

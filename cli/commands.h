@@ -15,5 +15,7 @@ void add_inspect(CLI::App&);
 void add_targets(CLI::App&);
 void add_operators(CLI::App&);
 void add_view(CLI::App&);
+void add_explain(CLI::App&);
+void add_completions(CLI::App&);  // of all commands that were added before
 
 }  // namespace corten::cli

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/diagnostics.h"
 #include "cli/samples.h"
 #include "compiler/board.h"
 #include "compiler/compare.h"
@@ -116,7 +117,12 @@ void run(const Options& o) {
     const std::vector<uint8_t> text = read_file(beside.string());
     report = nlohmann::ordered_json::parse(text.begin(), text.end(), nullptr, false);
   }
-  if (!report.is_object() && !o.json) fmt::print("no report.json beside {}: outputs only, no layers\n", o.image);
+  if (!report.is_object()) {
+    Diag d(Code::no_report, "no report.json beside the image: outputs only, no layers",
+           "keep the files together that were compiled");
+    d.severity = Severity::warning, d.subject = o.image;
+    tell(d);
+  }
   CompareOptions options;
   options.quantised = o.quantised;
   if (!o.metrics.empty()) options.metrics = o.metrics;
@@ -137,9 +143,12 @@ void add_compare(CLI::App& app) {
   CLI::App* c =
       app.add_subcommand("compare", "float32, fake-quantised, host and board side by side: per layer, accuracy, what costs most");
   c->add_option("model", o->model, "the .pt2 that the image was compiled from, or the float model that this was quantised from")
+      ->type_name("FILE")
       ->required();
-  c->add_option("image", o->image, "model.corten; its report.json beside it says which layer is which")->required();
-  c->add_option("-d,--data", o->data, "inputs, and `labels` if known: .npz or .npy")->required();
+  c->add_option("image", o->image, "model.corten; its report.json beside it says which layer is which")
+      ->type_name("FILE")
+      ->required();
+  c->add_option("-d,--data", o->data, "inputs, and `labels` if known: .npz or .npy")->type_name("FILE")->required();
   c->add_option("--metrics", o->metrics,
                 fmt::format("of each stage's first output: {} (default: top1 with labels, auc for one score)",
                             fmt::join(metric_names(), ", ")))

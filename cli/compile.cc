@@ -2,11 +2,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "compiler/budget.h"
 #include "compiler/emit.h"
 #include "compiler/files.h"
 #include "compiler/pipeline.h"
@@ -21,6 +24,7 @@ namespace {
 struct Options {
   std::string model, target = "cortex-m55", calibrate, output, observer = "auto", optimize = "balanced";
   std::vector<std::string> dump;
+  Budget budget;
   bool float_io = false, keep_inputs = false, json = false;
 };
 
@@ -38,15 +42,44 @@ void progress_bar(int64_t done, int64_t all) {
   std::fflush(stderr);
 }
 
-void summary(const Compiled& c, const std::string& dir, const std::string& calibrate) {
+constexpr uint64_t kKiB = 1024;
+constexpr int kBarWidth = 20;
+
+// "########............  41 % of 64 KiB": of the limit, else of the next memory that chips come with.
+std::string bar(uint64_t bytes, std::optional<uint64_t> limit, const Style& style) {
+  uint64_t whole = limit.value_or(kKiB);
+  while (!limit && whole < bytes) whole *= 2;
+  const double share = whole ? std::min(1.0, double(bytes) / double(whole)) : 1.0;
+  const int filled = int(std::lround(share * kBarWidth));
+  std::string s;
+  for (int i = 0; i < kBarWidth; i++) s += i < filled ? (style.utf8 ? "\u2588" : "#") : (style.utf8 ? "\u2591" : ".");
+  const std::string of = whole % kKiB ? grouped_digits(whole) + " bytes" : grouped_digits(whole / kKiB) + " KiB";
+  return fmt::format("  {} {:3.0f} % of {}", s, 100 * share, of);
+}
+
+void summary(const Compiled& c, const Options& o, const std::string& dir) {
   const Planned& p = c.planned;
+  const Style style = style_of(1);
+  const bool bars = isatty(1);
+  std::string samples;
+  if (c.samples)
+    samples = fmt::format("{} samples of {}, {} ranges", c.samples, relative_path(o.calibrate), observer_name(c.observer));
+  std::string bound;
+  if (!p.steps.empty()) bound = fmt::format(", step {} ({})", p.bound_step, p.steps[size_t(p.bound_step)].node);
+  const std::string image = grouped_digits(c.image.size()), arena = grouped_digits(p.arena_bytes),
+                    least = grouped_digits(p.lower_bound);
+  const size_t width = std::max({image.size(), arena.size(), least.size()});
+  const auto row = [&](const char* what, const std::string& text) {
+    fmt::print("  {:<12}{}\n", what, printable(text, style.utf8));
+  };
+  const auto bytes = [&](const std::string& n) { return fmt::format("{:>{}} bytes", n, width); };
   fmt::print("{} for {} ({} kernels): {} steps\n", p.name, p.target, to_text(p.tier), p.steps.size());
-  if (c.samples) fmt::print("  calibrated    {} samples of {}, {} ranges\n", c.samples, calibrate, observer_name(c.observer));
-  fmt::print("  image         {} bytes\n", c.image.size());
-  fmt::print("  arena         {} bytes, scratch included; lower bound {} ({})\n", p.arena_bytes, p.lower_bound,
-             p.steps.empty() ? "no steps" : "step " + std::to_string(p.bound_step) + ", " + p.steps[size_t(p.bound_step)].node);
-  for (const Diag& d : c.notes) fmt::print("{}\n", to_text(d));
-  fmt::print("  written       {}/model.corten model.h model.cc report.json report.html\n", dir);
+  if (c.samples) row("calibrated", samples);
+  row("image", bytes(image) + (bars ? bar(c.image.size(), o.budget.flash, style) : ""));
+  row("arena", bytes(arena) + (bars ? bar(p.arena_bytes, o.budget.ram, style) : "") + ", scratch included");
+  row("lower bound", bytes(least) + bound);
+  if (const size_t warnings = warnings_told()) row("warnings", std::to_string(warnings));
+  row("written", relative_path(dir) + "/: model.corten model.h model.cc report.json report.html");
 }
 
 void run(const Options& o) {
@@ -64,7 +97,9 @@ void run(const Options& o) {
   if (isatty(2)) c.progress = progress_bar;
   const Compiled compiled = compile(c);
   const std::string dir = o.output.empty() ? "build/" + compiled.planned.name : o.output;
+  tell(compiled.notes);
   const nlohmann::ordered_json figures = report_json(compiled, c);
+  check_budget(figures, compiled.image, o.budget);
   const std::string report = report_text(figures);
   write_files(dir, {{"model.corten", std::string(compiled.image.begin(), compiled.image.end())},
                     {"model.h", emit_header(compiled.image)},
@@ -74,7 +109,17 @@ void run(const Options& o) {
   if (o.json)
     fmt::print("{}", report);
   else if (o.dump.empty())
-    summary(compiled, dir, o.calibrate);
+    summary(compiled, o, dir);
+}
+
+void add_limit(CLI::App& c, const std::string& name, std::optional<uint64_t>& limit, const std::string& about) {
+  const auto check = [](const std::string& text) {
+    return parse_bytes(text) ? std::string() : text + " is no size: give bytes, or a number with K, KiB, M or MiB";
+  };
+  c.add_option_function<std::string>(
+       name, [&limit](const std::string& text) { limit = parse_bytes(text); }, about)
+      ->type_name("BYTES")
+      ->check(check);
 }
 
 }  // namespace
@@ -82,11 +127,12 @@ void run(const Options& o) {
 void add_compile(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("compile", "compile a .pt2 to a program image and a firmware unit");
-  c->add_option("model", o->model, "the exported program, as torch.export.save wrote it")->required();
-  c->add_option("-t,--target", o->target, "the core (`corten targets` lists them)")->capture_default_str();
+  c->add_option("model", o->model, "the exported program, as torch.export.save wrote it")->type_name("FILE")->required();
+  c->add_option("-t,--target", o->target, "the core (`corten targets` lists them)")->type_name("TARGET")->capture_default_str();
   c->add_option("-c,--calibrate", o->calibrate,
-                "representative inputs: .npz (in0, in1, ... or the inputs' names; samples first) or .npy");
-  c->add_option("-o,--output", o->output, "folder to write (default: build/MODEL)");
+                "representative inputs: .npz (in0, in1, ... or the inputs' names; samples first) or .npy")
+      ->type_name("FILE");
+  c->add_option("-o,--output", o->output, "folder to write (default: build/MODEL)")->type_name("DIR");
   c->add_option("--optimize", o->optimize,
                 "what to favour: balanced, speed (may spend flash), ram (may cost cycles) or size (smaller code)")
       ->check(CLI::IsMember({"balanced", "speed", "ram", "size"}))
@@ -96,6 +142,8 @@ void add_compile(CLI::App& app) {
       ->capture_default_str();
   c->add_option("--dump", o->dump, "print the graph after a pass: import legalize fuse quantize prune float_io layout")
       ->check(CLI::IsMember(kPasses));
+  add_limit(*c, "--max-flash", o->budget.flash, "refuse a program whose image and code take more: 65536, 64K, 1M");
+  add_limit(*c, "--max-ram", o->budget.ram, "refuse a program whose arena and runtime state take more; stack is not counted");
   c->add_flag("--float-io", o->float_io, "inputs and outputs are float32 on the core");
   c->add_flag("--keep-inputs", o->keep_inputs, "inputs keep their bytes during inference");
   c->add_flag("--json", o->json, "print the report as JSON");

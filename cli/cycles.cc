@@ -32,9 +32,9 @@ void run(const Options& o) {
 void add_cycles(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("cycles", "instructions and cycles of each block of counts")->group("");
-  c->add_option("elf", o->elf, "the program that ran")->required();
-  c->add_option("counts", o->counts, "what it executed")->required();
-  c->add_option("--target", o->target, "the core")->required();
+  c->add_option("elf", o->elf, "the program that ran")->type_name("FILE")->required();
+  c->add_option("counts", o->counts, "what it executed")->type_name("FILE")->required();
+  c->add_option("--target", o->target, "the core")->type_name("TARGET")->required();
   c->callback([o] { run(*o); });
 }
 

@@ -53,10 +53,13 @@ void run(const Options& o) {
 void add_decode(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("decode", "values that a board printed with runtime/trace.h, from a UART or semihosting log");
-  c->add_option("log", o->log, "the log, other prints and damaged lines included; - reads standard input")->required();
-  c->add_option("-i,--image", o->image, "the model.corten that runs on the board")->required();
+  c->add_option("log", o->log, "the log, other prints and damaged lines included; - reads standard input")
+      ->type_name("FILE")
+      ->required();
+  c->add_option("-i,--image", o->image, "the model.corten that runs on the board")->type_name("FILE")->required();
   c->add_option("-o,--output", o->output,
-                "where the values go: .npz with outK (PyTorch's order), stepK (device order), *.inference");
+                "where the values go: .npz with outK (PyTorch's order), stepK (device order), *.inference")
+      ->type_name("FILE");
   c->add_flag("--json", o->json, "print JSON");
   c->footer(
       "Example:\n"

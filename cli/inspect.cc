@@ -132,7 +132,7 @@ void run(const Options& o) {
 void add_inspect(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("inspect", "a .pt2 program or a .corten image as text");
-  c->add_option("file", o->file, ".pt2 or .corten")->required();
+  c->add_option("file", o->file, ".pt2 or .corten")->type_name("FILE")->required();
   c->add_flag("--json", o->json, "print JSON");
   c->footer("Examples:\n  corten inspect model.pt2\n  corten inspect build/kws/model.corten --json");
   c->callback([o] { run(*o); });

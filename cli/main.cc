@@ -1,12 +1,92 @@
-// The `corten` command. Exit codes: 0 ok, 1 the input is at fault (with a located message), 2 usage.
+// The `corten` command. Exit codes: 0 ok, 1 the input is at fault (with a located message), 2 usage, 130 Ctrl-C.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "compiler/interrupt.h"
+#include "ir/close_names.h"
 #include "ir/diag.h"
 
+namespace corten::cli {
+
+namespace {
+
+constexpr const char* kReport = "this is a bug in corten; please report it with the command and the model";
+
+// The subcommand that the words name, or the command itself.
+CLI::App& named_in(CLI::App& app, int argc, char** argv) {
+  for (int i = 1; i < argc; i++)
+    for (CLI::App* c : app.get_subcommands({}))
+      if (c->get_name() == argv[i]) return *c;
+  return app;
+}
+
+// Options and subcommands that look like a word which is neither.
+std::string close_to(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> known, close;
+  for (const CLI::App* c : app.get_subcommands([](const CLI::App* s) { return !s->get_group().empty(); }))
+    known.push_back(c->get_name());
+  for (const CLI::Option* o : app.get_options())
+    for (const std::string& name : o->get_lnames()) known.push_back("--" + name);
+  for (int i = 1; i < argc; i++) {
+    const std::string word = std::string(argv[i]).substr(0, std::strcspn(argv[i], "="));
+    if (word.size() < 3 || std::find(known.begin(), known.end(), word) != known.end()) continue;
+    for (const std::string& name : known)
+      if (edit_distance(word, name) <= 2) close.push_back(name);
+  }
+  std::string text;
+  for (const std::string& name : close) text += (text.empty() ? "did you mean " : " or ") + name;
+  return text.empty() ? "" : text + "? ";
+}
+
+Diag usage(CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
+  const CLI::App& command = named_in(app, argc, argv);
+  const std::string name = &command == &app ? "corten" : "corten " + command.get_name();
+  std::string message = e.what();
+  while (!message.empty() && (message.back() == '\n' || message.back() == ' ')) message.pop_back();
+  return Diag(Code::usage, message, close_to(command, argc, argv) + "`" + name + " --help` lists what there is");
+}
+
+int run(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw Error(Code::cannot_write, "cannot write to the standard output");
+    return 0;
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    tell(usage(app, e, argc, argv));
+    return 2;
+  } catch (const Error& e) {
+    tell(e.diag);
+    return e.diag.code == Code::usage ? 2 : 1;
+  } catch (const Errors& e) {
+    tell(e.diags);
+    return 1;
+  } catch (const std::bad_alloc&) {
+    tell(Diag(Code::system, "out of memory"));
+    return 1;
+  } catch (const std::system_error& e) {  // fmt's, where the standard output is full or closed
+    tell(Diag(Code::cannot_write, e.what()));
+    return 1;
+  } catch (const std::exception& e) {
+    tell(Diag(Code::internal, std::string("internal error: ") + e.what(), kReport));
+    return 1;
+  }
+}
+
+}  // namespace
+
+}  // namespace corten::cli
+
 int main(int argc, char** argv) {
+  using namespace corten;
+  std::signal(SIGPIPE, SIG_DFL);  // `corten operators | head` ends quietly
+  end_cleanly_on_signals();
   CLI::App app("corten: from a PyTorch model to an Arm Cortex-M microcontroller", "corten");
   app.set_version_flag("--version", CORTEN_VERSION);
   app.require_subcommand(1);
@@ -16,7 +96,6 @@ int main(int argc, char** argv) {
       "  corten run build/model/model.corten --input x.npz --output y.npz\n"
       "  corten bench build/model/model.corten --on qemu\n"
       "`corten COMMAND --help` says more.");
-  using namespace corten;
   cli::add_compile(app);
   cli::add_run(app);
   cli::add_bench(app);
@@ -28,24 +107,12 @@ int main(int argc, char** argv) {
   cli::add_view(app);
   cli::add_targets(app);
   cli::add_operators(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  } catch (const Error& e) {
-    std::fprintf(stderr, "%s\n", to_text(e.diag).c_str());
-    return 1;
-  } catch (const Errors& e) {
-    for (const Diag& d : e.diags) std::fprintf(stderr, "%s\n", to_text(d).c_str());
-    if (e.diags.size() > 1) std::fprintf(stderr, "%zu errors\n", e.diags.size());
-    return 1;
-  } catch (const std::bad_alloc&) {
-    std::fputs("error: out of memory\n", stderr);
-    return 1;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "internal error: %s\nThis is a bug in corten; please report it with the command and the model.\n",
-                 e.what());
-    return 1;
-  }
-  return 0;
+  cli::add_explain(app);
+  cli::add_completions(app);
+  cli::add_diagnostics_option(app);
+  for (CLI::App* c : app.get_subcommands({})) cli::add_diagnostics_option(*c);
+  cli::find_format(argc, argv);
+  const int code = cli::run(app, argc, argv);
+  cli::write_diagnostics();
+  return code;
 }

@@ -23,21 +23,13 @@ struct Options {
 Json read_json(const std::string& path) {
   const std::vector<uint8_t> bytes = read_file(path);
   Json j = Json::parse(bytes.begin(), bytes.end(), nullptr, false);
-  if (j.is_discarded()) {
-    Diag d;
-    d.subject = path, d.message = "is not JSON";
-    throw Error(d);
-  }
+  if (j.is_discarded()) fail_file(path, Code::bad_report, "is not JSON");
   return j;
 }
 
 Json read_report(const std::string& path) {
   Json j = read_json(path);
-  if (!is_report(j)) {
-    Diag d;
-    d.subject = path, d.message = "is not a report of this version of corten", d.help = "compile the model again";
-    throw Error(d);
-  }
+  if (!is_report(j)) fail_file(path, Code::bad_report, "is not a report of this version of corten", "compile the model again");
   return j;
 }
 
@@ -65,11 +57,13 @@ void add_report(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* c =
       app.add_subcommand("report", "report.html of a compiled model, with measured figures put into report.json and the page");
-  c->add_option("dir", o->dir, "the folder that `corten compile` wrote")->required();
-  c->add_option("--bench", o->bench, "what `corten bench --json` printed for this image: instructions, cycles, code, stack");
-  c->add_option("--compare", o->compare, "what `corten compare --json` printed for this image: SQNR and accuracy");
-  c->add_option("--against", o->against, "an earlier report.json to show the difference from");
-  c->add_option("-o,--output", o->output, "the page to write (default: DIR/report.html)");
+  c->add_option("dir", o->dir, "the folder that `corten compile` wrote")->type_name("DIR")->required();
+  c->add_option("--bench", o->bench, "what `corten bench --json` printed for this image: instructions, cycles, code, stack")
+      ->type_name("FILE");
+  c->add_option("--compare", o->compare, "what `corten compare --json` printed for this image: SQNR and accuracy")
+      ->type_name("FILE");
+  c->add_option("--against", o->against, "an earlier report.json to show the difference from")->type_name("FILE");
+  c->add_option("-o,--output", o->output, "the page to write (default: DIR/report.html)")->type_name("FILE");
   c->add_flag("--json", o->json, "print the report as JSON");
   c->footer(
       "Example:\n  corten bench build/kws/model.corten --json > bench.json\n"

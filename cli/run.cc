@@ -16,6 +16,7 @@ namespace {
 
 struct Options {
   std::string image, input, output, trace, on = "host";
+  int timeout = BoardOptions().timeout_seconds;
   bool as_float = false;
 };
 
@@ -35,7 +36,7 @@ void print_arrays(const std::vector<NpArray>& arrays) {
 
 std::vector<Sample> on_board(const Program& program, const std::vector<Sample>& in, const Options& o) {
   BoardOptions options;
-  options.trace = !o.trace.empty();
+  options.trace = !o.trace.empty(), options.timeout_seconds = o.timeout;
   BoardRun run = run_on_board(program, in, options);
   if (options.trace) write_text(o.trace, run.log);
   return std::move(run.outputs);
@@ -58,11 +59,16 @@ void run(const Options& o) {
 void add_run(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("run", "run an image over inputs, on the host or on an emulated board: the same bytes");
-  c->add_option("image", o->image, "model.corten")->required();
-  c->add_option("-i,--input", o->input, "inputs in PyTorch's order, samples first: .npz (in0, in1, ...) or .npy")->required();
-  c->add_option("-o,--output", o->output, "where outputs go, in PyTorch's order: .npz (out0, ...) or .npy (default: print them)");
+  c->add_option("image", o->image, "model.corten")->type_name("FILE")->required();
+  c->add_option("-i,--input", o->input, "inputs in PyTorch's order, samples first: .npz (in0, in1, ...) or .npy")
+      ->type_name("FILE")
+      ->required();
+  c->add_option("-o,--output", o->output, "where outputs go, in PyTorch's order: .npz (out0, ...) or .npy (default: print them)")
+      ->type_name("FILE");
   c->add_option("--on", o->on, "host or qemu")->check(CLI::IsMember({"host", "qemu"}))->capture_default_str();
-  c->add_option("--trace", o->trace, "on qemu: where to keep what the board prints, all values of each step (`corten decode`)");
+  c->add_option("--trace", o->trace, "on qemu: where to keep what the board prints, all values of each step (`corten decode`)")
+      ->type_name("FILE");
+  c->add_option("--timeout", o->timeout, "seconds that the board may take")->check(CLI::PositiveNumber)->capture_default_str();
   c->add_flag("--float", o->as_float, "dequantise the outputs");
   c->footer("Example:\n  corten run build/kws/model.corten --input x.npz --on qemu --output y.npz --float");
   c->callback([o] {

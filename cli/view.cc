@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "compiler/interrupt.h"
 #include "ir/diag.h"
 
 namespace corten::cli {
@@ -25,7 +26,7 @@ struct Options {
 void run(const Options& o) {
   const char* python = std::getenv("CORTEN_PYTHON");
   if (!python)
-    throw Error("`corten view` needs the Python package and Model Explorer",
+    throw Error(Code::no_tool, "`corten view` needs the Python package and Model Explorer",
                 "in Corten's folder, `pip install \".[view]\"`, then use the `corten` command that this installs");
   std::vector<std::string> words = {python, "-P", "-m", "corten.model_explorer", "--host", o.host};
   if (o.port) words.insert(words.end(), {"--port", std::to_string(o.port)});
@@ -34,8 +35,9 @@ void run(const Options& o) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  restore_signals();
   execv(python, argv.data());
-  throw Error(fmt::format("cannot start {}: {}", python, std::strerror(errno)));
+  throw Error(Code::system, fmt::format("cannot start {}: {}", python, std::strerror(errno)));
 }
 
 }  // namespace
@@ -44,6 +46,7 @@ void add_view(CLI::App& app) {
   auto o = std::make_shared<Options>();
   CLI::App* c = app.add_subcommand("view", "shows a .pt2 or a .corten in the browser, with Model Explorer");
   c->add_option("file", o->file, ".pt2, .corten (with the report.json beside it), or the folder that `corten compile` wrote")
+      ->type_name("FILE")
       ->required();
   c->add_option("--host", o->host, "address to listen on; whoever reaches it can read your files")->capture_default_str();
   c->add_option("--port", o->port, "port to listen on (default: the first free one from 8080)")->check(CLI::Range(1, 65535));

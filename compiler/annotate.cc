@@ -42,7 +42,7 @@ void annotate(Graph& g) {
         continue;
       }
       if (*from_op.as_quantise(g, from) != *q)
-        fail(g, n, "dequantises by another scale than '" + from.name + "' quantised by",
+        fail(g, n, Code::bad_scales, "dequantises by another scale than '" + from.name + "' quantised by",
              "export the program again after convert_pt2e");
       collapse(g, n, *q, from.in[0]);
     } else {  // a program input that is int8 already

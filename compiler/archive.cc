@@ -27,7 +27,8 @@ Archive::Archive(const std::string& path) : zip_(path) {
     if (!zip_.has(root_ + name)) return;
     const std::string is = trimmed(zip_.read(root_ + name));
     if (is != want)
-      fail_file(path, fmt::format("the archive's '{}' is '{}'; only '{}' can be read", name, is.substr(0, 40), want), help);
+      fail_file(path, Code::not_an_export,
+                fmt::format("the archive's '{}' is '{}'; only '{}' can be read", name, is.substr(0, 40), want), help);
   };
   check_entry("archive_format", "pt2", kExportHelp);
   check_entry("archive_version", "0", "export again with torch 2.13");
@@ -52,18 +53,20 @@ void Archive::find_root() {
   }
   if (models.size() == 1) return;
   if (models.size() > 1) {
-    fail_file(path(), fmt::format("the archive holds {} programs, '{}' and '{}' among them", models.size(), models[0], models[1]),
+    fail_file(path(), Code::not_an_export,
+              fmt::format("the archive holds {} programs, '{}' and '{}' among them", models.size(), models[0], models[1]),
               "save each program in a file of its own");
   }
   for (const std::string& name : zip_.names()) {
     if (name == "serialized_exported_program.json") {
-      fail_file(path(), "the archive is of the format before torch 2.8", "export again with torch 2.13");
+      fail_file(path(), Code::not_an_export, "the archive is of the format before torch 2.8", "export again with torch 2.13");
     }
     if (ends_with_entry(name, "data.pkl")) {
-      fail_file(path(), "this is a pickle of torch.save or torch.jit.save, not an exported program", kExportHelp);
+      fail_file(path(), Code::not_an_export, "this is a pickle of torch.save or torch.jit.save, not an exported program",
+                kExportHelp);
     }
   }
-  fail_file(path(), "the zip archive holds no exported program (no models/model.json)", kExportHelp);
+  fail_file(path(), Code::not_an_export, "the zip archive holds no exported program (no models/model.json)", kExportHelp);
 }
 
 void Archive::check_versions() {
@@ -71,7 +74,7 @@ void Archive::check_versions() {
   const int64_t major = version.at("major").integer();
   if (major == kSchemaMajor) return;
   const auto torch = model().find("torch_version");
-  fail_file(path(),
+  fail_file(path(), Code::not_an_export,
             fmt::format("export schema {}.{}{} is not supported; {}.x is", major, version.at("minor").integer(),
                         torch ? " (torch " + torch->text() + ")" : "", kSchemaMajor),
             "export again with torch 2.13");
@@ -96,13 +99,15 @@ std::vector<uint8_t> Archive::pickled_storage(const std::string& name, const std
   std::string found;
   for (const std::string& n : inner.names()) {
     if (ends_with_entry(n, "byteorder") && trimmed(inner.read(n)) != "little")
-      fail_file(path(), fmt::format("'{}' is not little-endian", name));
+      fail_file(path(), Code::not_an_export, fmt::format("'{}' is not little-endian", name));
     const size_t folder = n.rfind("/data/");
     if (folder == std::string::npos || n.find('/', folder + 6) != std::string::npos) continue;
-    if (!found.empty()) fail_file(path(), fmt::format("'{}' is a pickled object made of several tensors", name), kHelp);
+    if (!found.empty())
+      fail_file(path(), Code::unsupported_dtype, fmt::format("'{}' is a pickled object made of several tensors", name), kHelp);
     found = n;
   }
-  if (found.empty()) fail_file(path(), fmt::format("'{}' is a pickled object without tensor data", name), kHelp);
+  if (found.empty())
+    fail_file(path(), Code::unsupported_dtype, fmt::format("'{}' is a pickled object without tensor data", name), kHelp);
   return inner.read(found);
 }
 
@@ -110,7 +115,8 @@ const std::vector<uint8_t>& Archive::storage(const std::string& name, const Payl
   auto it = storages_.find(p.entry);
   if (it != storages_.end()) return it->second;
   if (!zip_.has(p.entry))
-    fail_file(path(), fmt::format("the data of '{}' is missing: the archive has no entry '{}'", name, p.entry));
+    fail_file(path(), Code::damaged_archive,
+              fmt::format("the data of '{}' is missing: the archive has no entry '{}'", name, p.entry));
   return storages_.emplace(p.entry, p.pickled ? pickled_storage(name, p.entry) : zip_.read(p.entry)).first->second;
 }
 
@@ -120,12 +126,13 @@ std::shared_ptr<const Tensor> Archive::tensor(const std::string& name, bool cons
     auto it = payloads->find(name);
     if (!payload && it != payloads->end()) payload = &it->second;
   }
-  if (!payload) fail_file(path(), fmt::format("the archive holds no data for '{}'", name));
+  if (!payload) fail_file(path(), Code::damaged_archive, fmt::format("the archive holds no data for '{}'", name));
   const Payload& p = *payload;
-  if (!p.meta) fail_file(path(), fmt::format("'{}' is not a tensor", name), "remove custom objects from the model");
+  if (!p.meta)
+    fail_file(path(), Code::not_an_export, fmt::format("'{}' is not a tensor", name), "remove custom objects from the model");
   const TensorMeta meta = read_tensor_meta(*p.meta, true);
-  if (!meta.refused.empty()) p.meta->fail(refused_type(meta.refused), kTypeHelp);
-  if (meta.symbolic_dim >= 0) p.meta->fail("a size of '" + name + "' is symbolic");
+  if (!meta.refused.empty()) p.meta->fail(Code::unsupported_dtype, refused_type(meta.refused), kTypeHelp);
+  if (meta.symbolic_dim >= 0) p.meta->fail(Code::dynamic_shape, "a size of '" + name + "' is symbolic");
   std::string key = fmt::format("{} {} {} {}", p.entry, to_text(meta.dtype), to_text(meta.shape), meta.offset);
   key += to_text(meta.strides);
   auto& cached = tensors_[key];

@@ -27,16 +27,17 @@ std::string function_name(const Elf& elf, uint32_t address) {
 [[noreturn]] void report_failure(const Program& program, const fs::path& elf_path, const ProcessResult& r, int timeout_seconds) {
   const std::string board = fmt::format("{} on the emulated {}", program.name(), program.target());
   if (r.timed_out)
-    throw Error(fmt::format("{} did not finish in {} s", board, timeout_seconds), "fewer samples, or a longer --timeout");
+    throw Error(Code::board_timeout, fmt::format("{} did not finish in {} s", board, timeout_seconds),
+                "fewer samples, or a longer --timeout");
   unsigned pc = 0, lr = 0, cause = 0;
   const size_t fault = r.output.find("FAULT at pc ");
   if (fault != std::string::npos && sscanf(r.output.c_str() + fault, "FAULT at pc %x lr %x cfsr %x", &pc, &lr, &cause) == 3) {
     const Elf elf = Elf::load(elf_path);
-    throw Error(fmt::format("{} faulted in {} (pc {:#x}, called from {}, CFSR {:#x})", board, function_name(elf, pc & ~1u), pc,
-                            function_name(elf, lr & ~1u), cause));
+    throw Error(Code::board_failed, fmt::format("{} faulted in {} (pc {:#x}, called from {}, CFSR {:#x})", board,
+                                                function_name(elf, pc & ~1u), pc, function_name(elf, lr & ~1u), cause));
   }
-  throw Error(fmt::format("{} stopped with exit code {}{}: {}", board, r.exit_code,
-                          r.signal ? fmt::format(" (signal {})", r.signal) : "", r.output));
+  throw Error(Code::board_failed, fmt::format("{} stopped with exit code {}{}: {}", board, r.exit_code,
+                                              r.signal ? fmt::format(" (signal {})", r.signal) : "", r.output));
 }
 
 struct BoardReport {
@@ -73,18 +74,19 @@ BoardReport emulate(const Program& program, const fs::path& elf, const fs::path&
 
 void require_emulator() {
   if (find_program(kEmulator).empty())
-    throw Error(fmt::format("{} is not installed", kEmulator), "apt-get install qemu-system-arm");
+    throw Error(Code::no_tool, fmt::format("{} is not installed", kEmulator), "apt-get install qemu-system-arm");
 }
 
 std::string concatenated(const Program& program, const std::vector<Sample>& samples, size_t from, size_t to) {
   std::string bytes;
   for (size_t n = from; n < to; n++) {
     if (samples[n].size() != program.inputs().size())
-      throw Error(fmt::format("{} takes {} inputs, not {}", program.name(), program.inputs().size(), samples[n].size()));
+      throw Error(Code::wrong_inputs,
+                  fmt::format("{} takes {} inputs, not {}", program.name(), program.inputs().size(), samples[n].size()));
     for (size_t i = 0; i < samples[n].size(); i++) {
       if (samples[n][i].size() != program.inputs()[i].bytes)
-        throw Error(fmt::format("\"{}\" takes {} bytes, not {}", program.inputs()[i].name, program.inputs()[i].bytes,
-                                samples[n][i].size()));
+        throw Error(Code::wrong_inputs, fmt::format("\"{}\" takes {} bytes, not {}", program.inputs()[i].name,
+                                                    program.inputs()[i].bytes, samples[n][i].size()));
       bytes.append(samples[n][i].begin(), samples[n][i].end());
     }
   }
@@ -97,7 +99,7 @@ void keep_file(const BoardOptions& options, const fs::path& file, const std::str
   fs::create_directories(options.keep, error);
   const fs::path to = options.keep / name;
   if (error || !fs::copy_file(file, to, fs::copy_options::overwrite_existing, error))
-    throw Error("cannot write " + to.string() + ": " + error.message());
+    throw Error(Code::cannot_write, "cannot write " + to.string() + ": " + error.message());
   if (kept) *kept = to;
 }
 
@@ -111,7 +113,7 @@ BoardReport run_part(const Program& program, const fs::path& elf, const std::vec
   size_t at = 0, each = 0;
   for (const IoInfo& o : program.outputs()) each += o.bytes;
   if (bytes.size() != each * (to - from))
-    throw Error(fmt::format("the board wrote {} bytes of output, not {}", bytes.size(), each * (to - from)));
+    throw Error(Code::board_failed, fmt::format("the board wrote {} bytes of output, not {}", bytes.size(), each * (to - from)));
   for (size_t n = from; n < to; n++)
     for (const IoInfo& o : program.outputs()) {
       outputs[n].emplace_back(bytes.begin() + long(at), bytes.begin() + long(at + o.bytes));
@@ -132,14 +134,14 @@ std::vector<uint32_t> kernel_calls(const Elf& elf) {
       i += (half >> 11) >= 0x1d ? 4 : 2;                              // 32-bit instructions start with 0b11101, 0b11110 or 0b11111
     }
   }
-  if (calls.empty()) throw Error("the firmware has no calls of kernels");
+  if (calls.empty()) throw Error(Code::board_failed, "the firmware has no calls of kernels");
   return calls;
 }
 
 void take_counts(std::vector<Counts> blocks, const Program& program, Bench& bench) {
   if (blocks.size() != program.steps().size() + 1)
-    throw Error(
-        fmt::format("the emulator counted {} steps, not {}", blocks.empty() ? 0 : blocks.size() - 1, program.steps().size()));
+    throw Error(Code::board_failed, fmt::format("the emulator counted {} steps, not {}", blocks.empty() ? 0 : blocks.size() - 1,
+                                                program.steps().size()));
   bench.rest = std::move(blocks.back());
   for (size_t i = 0; i < program.steps().size(); i++) {
     BenchStep s{program.steps()[i].node, program.steps()[i].kernel, 0, 0, std::move(blocks[i])};
@@ -209,7 +211,7 @@ Bench bench_on_board(const Program& program, const Sample& input, const BoardOpt
   keep_file(options, path, path.filename(), &bench.elf);
   const Elf elf = Elf::load(path);
   const ElfSymbol *begin = elf.symbol("corten_bench_begin"), *end = elf.symbol("corten_bench_end");
-  if (!begin || !end) throw Error("the firmware has no corten_bench_begin and corten_bench_end");
+  if (!begin || !end) throw Error(Code::board_failed, "the firmware has no corten_bench_begin and corten_bench_end");
   TemporaryDirectory run;
   const fs::path counts = run.path() / "counts";
   if (!input.empty()) write_text(run.path() / "corten.in", concatenated(program, {input}, 0, 1));
@@ -221,11 +223,9 @@ Bench bench_on_board(const Program& program, const Sample& input, const BoardOpt
   bench.model = program.name(), bench.target = program.target();
   bench.arena_bytes = program.arena_bytes(), bench.image_bytes = uint32_t(program.image().size());
   bench.state_bytes = report.state, bench.stack_bytes = report.run_stack, bench.init_stack_bytes = report.init_stack;
-  for (const ElfSection& s : elf.sections()) {
-    if (!s.in_flash()) continue;
-    bench.flash[s.name] += s.size;
-    if (s.name != ".vectors" && s.name != ".harness" && s.name != ".model") bench.code_bytes += s.size;
-  }
+  bench.code_bytes = code_bytes(elf);
+  for (const ElfSection& s : elf.sections())
+    if (s.in_flash()) bench.flash[s.name] += s.size;
   take_counts(read_counts(counts), program, bench);
   sum_counts(elf, CycleModel(path, target_named(program.target()).pipeline), bench);
   keep_file(options, counts, program.name() + ".counts", &bench.counts);

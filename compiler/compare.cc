@@ -210,7 +210,8 @@ std::map<int64_t, const TracedInference*> board_samples(const CompareOptions& o,
   for (const TracedInference& i : o.board->inferences)
     if (i.number < count) all[i.number] = &i;
   if (all.empty())
-    throw Error(fmt::format("{} has inferences from {} on, the data {} samples", o.board->source,
+    throw Error(Code::mismatch,
+                fmt::format("{} has inferences from {} on, the data {} samples", o.board->source,
                             o.board->inferences.empty() ? 0 : o.board->inferences[0].number, count),
                 "inference 0 is that of the data's first sample: give the samples that the board ran, in their order");
   return all;

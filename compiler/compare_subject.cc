@@ -23,12 +23,14 @@ constexpr const char* kWrongModel = "give the .pt2 that this image was compiled 
 
 void check_interface(const Graph& real, const Program& program) {
   if (real.inputs.size() != program.inputs().size() || real.outputs.size() != program.outputs().size())
-    throw Error(fmt::format("the image has {} inputs and {} outputs, the program has {} and {}", program.inputs().size(),
+    throw Error(Code::mismatch,
+                fmt::format("the image has {} inputs and {} outputs, the program has {} and {}", program.inputs().size(),
                             program.outputs().size(), real.inputs.size(), real.outputs.size()),
                 kWrongModel);
   const auto same = [](const char* what, size_t i, const Shape& image, const Shape& model) {
     if (image != model)
-      throw Error(fmt::format("{} {} of the image has shape {}, of the program {}", what, i, to_text(image), to_text(model)),
+      throw Error(Code::mismatch,
+                  fmt::format("{} {} of the image has shape {}, of the program {}", what, i, to_text(image), to_text(model)),
                   kWrongModel);
   };
   for (size_t i = 0; i < real.inputs.size(); i++) same("input", i, program.inputs()[i].shape, real[real.inputs[i]].shape);
@@ -56,7 +58,8 @@ std::optional<Graph> quantised_program(const CompareOptions& o, const Json& repo
   }
   Graph g = front(path);
   if (double(given_scales(g)) == given) return g;
-  if (!o.quantised.empty()) throw Error(path + " is not the quantised program that this image was compiled from", kWrongModel);
+  if (!o.quantised.empty())
+    throw Error(Code::mismatch, path + " is not the quantised program that this image was compiled from", kWrongModel);
   missing = path + " is another program now";
   return {};
 }

@@ -299,7 +299,8 @@ std::vector<Instruction> disassemble(const std::filesystem::path& elf) {
   // Without the architecture's name the vector instructions come out as those of a coprocessor.
   const ProcessResult r =
       run_process({kDisassembler, "-d", "--no-show-raw-insn", "-Mforce-thumb", "-marmv8.1-m.main", elf}, "/", kDisassembleSeconds);
-  if (!r.ok()) throw Error("cannot disassemble " + elf.string() + ": " + r.output, "apt-get install binutils-arm-none-eabi");
+  if (!r.ok())
+    throw Error(Code::no_tool, "cannot disassemble " + elf.string() + ": " + r.output, "apt-get install binutils-arm-none-eabi");
   std::vector<Instruction> code;
   std::istringstream lines(r.output);
   Instruction in;

@@ -29,7 +29,7 @@ static_assert(sizeof(FileHeader) == 52 && sizeof(SectionHeader) == 40 && sizeof(
 
 template <class T>
 T read_at(const std::string& data, uint64_t offset) {
-  if (offset + sizeof(T) > data.size()) throw Error("the ELF file is cut short");
+  if (offset + sizeof(T) > data.size()) throw Error(Code::toolchain, "the ELF file is cut short");
   T v;
   memcpy(&v, data.data() + offset, sizeof v);
   return v;
@@ -47,11 +47,11 @@ Elf Elf::load(const std::filesystem::path& path) {
   elf.data_ = read_text(path);
   const std::string& d = elf.data_;
   const FileHeader h = read_at<FileHeader>(d, 0);
-  if (memcmp(h.ident, "\177ELF\1\1", 6)) throw Error(path.string() + " is not a 32-bit little-endian ELF file");
+  if (memcmp(h.ident, "\177ELF\1\1", 6)) throw Error(Code::toolchain, path.string() + " is not a 32-bit little-endian ELF file");
   std::vector<SectionHeader> headers;
   for (uint32_t i = 0; i < h.sections; i++)
     headers.push_back(read_at<SectionHeader>(d, h.section_offset + uint64_t(i) * sizeof(SectionHeader)));
-  if (h.names >= headers.size()) throw Error(path.string() + " has no section names");
+  if (h.names >= headers.size()) throw Error(Code::toolchain, path.string() + " has no section names");
   for (const SectionHeader& s : headers) {
     elf.sections_.push_back({text_at(d, headers[h.names], s.name), s.type, s.flags, s.address, s.size, s.offset});
     if (s.type != 2 || s.link >= headers.size()) continue;  // SHT_SYMTAB

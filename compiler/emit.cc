@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little, "the image is written 
 uint32_t aligned(size_t offset, uint32_t align) { return uint32_t((offset + align - 1) / align * align); }
 
 void require(bool holds, const std::string& what) {
-  if (!holds) throw Error("the program image cannot hold " + what);
+  if (!holds) throw Error(Code::too_large, "the program image cannot hold " + what);
 }
 
 // Zero-terminated names, each once.

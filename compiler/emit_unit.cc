@@ -133,7 +133,8 @@ const uint32_t {name}_image[{NAME}_IMAGE_BYTES / 4] = {{
 
 std::string identifier(std::span<const uint8_t> image) {
   const std::string name = image_name(image);
-  if (!is_identifier(name)) throw Error("the model's name is not a C identifier: " + printable(name), "give another with --name");
+  if (!is_identifier(name))
+    throw Error(Code::damaged_image, "the model's name is not a C identifier: " + printable(name), "compile the model again");
   return name;
 }
 
@@ -149,7 +150,8 @@ std::vector<KernelName> image_kernels(std::span<const uint8_t> image) {
   for (uint32_t i = 0; i < h.kernels; i++) {
     std::string name = text_at(image, k[i].name);
     if (!is_identifier(name) || kernel_id(name.c_str()) != k[i].id)
-      throw Error(fmt::format("the image names kernel {:08x} as \"{}\", which is another", k[i].id, printable(name)));
+      throw Error(Code::damaged_image,
+                  fmt::format("the image names kernel {:08x} as \"{}\", which is another", k[i].id, printable(name)));
     names.push_back({k[i].id, std::move(name)});
   }
   return names;

@@ -39,7 +39,8 @@ std::vector<float> constant_floats(const Graph& g, ValueId v) {
       copy(t.as<int64_t>());
       break;
     default:
-      throw Error("constant '" + value.name + "' has type " + std::string(to_text(t.dtype)) + ", which is not supported");
+      throw Error(Code::unsupported_dtype,
+                  "constant '" + value.name + "' has type " + std::string(to_text(t.dtype)) + ", which is not supported");
   }
   if (!value.quant || t.dtype == DType::f32) return out;
   const Quant& q = *value.quant;

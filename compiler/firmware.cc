@@ -1,5 +1,6 @@
 #include "compiler/firmware.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -120,7 +121,7 @@ void Builder::compile(const Job& job) const {
   argv.insert(argv.end(), job.flags.begin(), job.flags.end());
   argv.insert(argv.end(), {"-I" + root_.string(), "-I" + directory_.string(), "-c", job.source, "-o", object});
   const ProcessResult r = run_process(argv, directory_, kCompileSeconds);
-  if (!r.ok()) throw Error(fmt::format("{} cannot compile {}:\n{}", kCompiler, job.source.string(), r.output));
+  if (!r.ok()) throw Error(Code::toolchain, fmt::format("{} cannot compile {}:\n{}", kCompiler, job.source.string(), r.output));
   if (job.cached) write_text(kept, read_text(object));
 }
 
@@ -154,7 +155,7 @@ fs::path Builder::link(const std::string& name) {
   const ProcessResult r = run_process(argv, directory_, kCompileSeconds);
   if (!r.ok()) {
     const bool full = r.output.find("will not fit in region") != std::string::npos;
-    throw Error(fmt::format("cannot link {} for {}:\n{}", name, target_.name, r.output),
+    throw Error(Code::toolchain, fmt::format("cannot link {} for {}:\n{}", name, target_.name, r.output),
                 full ? "the emulated board is too small for this model" : "");
   }
   return directory_ / (name + ".elf");
@@ -171,18 +172,21 @@ fs::path source_root() {
   const std::string home = environment("CORTEN_HOME");
   if (!home.empty()) {
     if (has_sources(home)) return home;
-    throw Error("CORTEN_HOME is " + home + ", where Corten's sources are not",
+    throw Error(Code::no_sources, "CORTEN_HOME is " + home + ", where Corten's sources are not",
                 "set it to the directory that holds runtime/ and ops/");
   }
 #ifdef CORTEN_SOURCE_DIR
   if (has_sources(CORTEN_SOURCE_DIR)) return CORTEN_SOURCE_DIR;
 #endif
   std::error_code error;
-  for (fs::path p = fs::read_symlink("/proc/self/exe", error); p.has_relative_path(); p = p.parent_path()) {
-    if (has_sources(p)) return p;
-    if (has_sources(p / "share/corten")) return p / "share/corten";
-  }
-  throw Error("cannot find Corten's sources, which firmware is compiled from",
+  Dl_info here = {};  // the command, or the Python package's module
+  if (dladdr(reinterpret_cast<const void*>(&source_root), &here) == 0 || !here.dli_fname) here.dli_fname = "";
+  for (fs::path p : {fs::read_symlink("/proc/self/exe", error), fs::path(here.dli_fname)})
+    for (; p.has_relative_path(); p = p.parent_path()) {
+      if (has_sources(p)) return p;
+      if (has_sources(p / "share/corten")) return p / "share/corten";
+    }
+  throw Error(Code::no_sources, "cannot find Corten's sources, which firmware is compiled from",
               "set CORTEN_HOME to the directory that holds runtime/ and ops/");
 }
 
@@ -192,7 +196,9 @@ fs::path cache_directory() {
   fs::path cache = base.empty() ? fs::temp_directory_path() / fmt::format("corten-cache-{}", getuid()) : fs::path(base) / "corten";
   std::error_code error;
   fs::create_directories(cache, error);
-  if (error) throw Error("cannot make " + cache.string() + ": " + error.message(), "set XDG_CACHE_HOME to a writable directory");
+  if (error)
+    throw Error(Code::system, "cannot make " + cache.string() + ": " + error.message(),
+                "set XDG_CACHE_HOME to a writable directory");
   return cache;
 }
 
@@ -208,13 +214,15 @@ std::vector<fs::path> kernel_sources(const fs::path& root, const std::string& ke
     std::sort(sources.begin(), sources.end());
     if (!sources.empty()) return sources;
   }
-  throw Error(fmt::format("no source under {}/ops defines kernel {} for tier {}", root.string(), kernel, to_text(tier)),
+  throw Error(Code::toolchain,
+              fmt::format("no source under {}/ops defines kernel {} for tier {}", root.string(), kernel, to_text(tier)),
               "the image and the sources are of different versions: compile the model again");
 }
 
 fs::path build_firmware(const Program& program, const fs::path& directory, bool trace) {
   if (find_program(kCompiler).empty())
-    throw Error(fmt::format("{} is not installed", kCompiler), "apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi");
+    throw Error(Code::no_tool, fmt::format("{} is not installed", kCompiler),
+                "apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi");
   const Target& target = target_named(program.target());
   const fs::path root = source_root();
   write_text(directory / "model.h", emit_header(program.image()));
@@ -241,6 +249,13 @@ fs::path build_firmware(const Program& program, const fs::path& directory, bool 
   return builder.link(program.name());
 }
 
+uint32_t code_bytes(const Elf& elf) {
+  uint32_t bytes = 0;
+  for (const ElfSection& s : elf.sections())
+    if (s.in_flash() && s.name != ".vectors" && s.name != ".harness" && s.name != ".model") bytes += s.size;
+  return bytes;
+}
+
 fs::path counting_plugin() {
   const fs::path source = source_root() / "tools/qemu_count.c";
   Hash hash;
@@ -250,11 +265,11 @@ fs::path counting_plugin() {
   std::string compiler;
   for (const char* name : {"cc", "gcc", "clang"})
     if (compiler.empty()) compiler = find_program(name);
-  if (compiler.empty()) throw Error("no C compiler for QEMU's counting plugin", "apt-get install gcc");
+  if (compiler.empty()) throw Error(Code::no_tool, "no C compiler for QEMU's counting plugin", "apt-get install gcc");
   TemporaryDirectory build;
   const fs::path made = build.path() / "qemu_count.so";
   const ProcessResult r = run_process({compiler, "-O2", "-shared", "-fPIC", source, "-o", made}, build.path(), kCompileSeconds);
-  if (!r.ok()) throw Error("cannot compile " + source.string() + ":\n" + r.output);
+  if (!r.ok()) throw Error(Code::toolchain, "cannot compile " + source.string() + ":\n" + r.output);
   write_text(kept, read_text(made));
   return kept;
 }

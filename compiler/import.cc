@@ -48,7 +48,7 @@ class Importer {
     for (const Json& spec : signature.at("output_specs").items()) output(spec);
     for (Diag& d : check_in_place(g_)) problem(std::move(d));
     stop_at_problems();
-    if (g_.outputs.empty()) fail_file(g_.source, "the program returns no tensor");
+    if (g_.outputs.empty()) fail_file(g_.source, Code::not_an_export, "the program returns no tensor");
     verify(g_);
     return std::move(g_);
   }
@@ -73,9 +73,8 @@ class Importer {
     if (problems_.size() < kMaxProblems) problems_.push_back(std::move(d));
   }
 
-  void problem(const Node& n, std::string message, std::string help) {
-    Diag d;
-    d.message = std::move(message), d.help = std::move(help);
+  void problem(const Node& n, Code code, std::string message, std::string help) {
+    Diag d(code, std::move(message), std::move(help));
     d.node = n.name, d.aten = n.aten, d.where = n.where;
     problem(std::move(d));
   }
@@ -105,7 +104,7 @@ class Importer {
 
   const Json& meta_of(const std::string& name, const Json& at) const {
     auto it = scope_.metas.find(name);
-    if (it == scope_.metas.end()) at.fail(fmt::format("the tensor '{}' has no entry in tensor_values", name));
+    if (it == scope_.metas.end()) at.fail(Code::not_an_export, fmt::format("the tensor '{}' has no entry in tensor_values", name));
     return it->second;
   }
 
@@ -113,8 +112,9 @@ class Importer {
   ValueId define(const Json& tensor, TensorMeta& meta) {
     const Json json = tensor.at("name");
     const std::string& name = json.text();
-    if (name.empty()) json.fail("a tensor has no name");
-    if (scope_.ids.count(name) || scope_.stored.count(name)) json.fail(fmt::format("the tensor '{}' is defined twice", name));
+    if (name.empty()) json.fail(Code::not_an_export, "a tensor has no name");
+    if (scope_.ids.count(name) || scope_.stored.count(name))
+      json.fail(Code::not_an_export, fmt::format("the tensor '{}' is defined twice", name));
     meta = read_tensor_meta(meta_of(name, json), false);
     return scope_.ids[name] = add_value(name, meta.dtype, meta.shape);
   }
@@ -125,14 +125,14 @@ class Importer {
     if (auto it = scope_.ids.find(name); it != scope_.ids.end()) return it->second;
     auto it = scope_.stored.find(name);
     if (it == scope_.stored.end()) {
-      json.fail(scope_.metas.count(name) ? fmt::format("the tensor '{}' is read before it is computed", name)
-                                         : fmt::format("the tensor '{}' is not defined", name));
+      json.fail(Code::not_an_export, scope_.metas.count(name) ? fmt::format("the tensor '{}' is read before it is computed", name)
+                                                              : fmt::format("the tensor '{}' is not defined", name));
     }
     auto data = archive_.tensor(it->second.name, it->second.constant);
     const TensorMeta meta = read_tensor_meta(meta_of(name, json), false);
     if (meta.shape != data->shape) {
-      json.fail(fmt::format("'{}' is {} in the program, but {} in the archive", it->second.name, to_text(meta.shape),
-                            to_text(data->shape)));
+      json.fail(Code::not_an_export, fmt::format("'{}' is {} in the program, but {} in the archive", it->second.name,
+                                                 to_text(meta.shape), to_text(data->shape)));
     }
     const ValueId v = add_value(it->second.name, data->dtype, data->shape);
     g_[v].data = std::move(data);
@@ -145,7 +145,7 @@ class Importer {
     const Json json = spec.at("arg").at("name");
     const std::string& name = json.text();
     if (scope_.ids.count(name) || !scope_.stored.emplace(name, Stored{spec.at(name_key).text(), constant}).second) {
-      json.fail(fmt::format("the tensor '{}' is defined twice", name));
+      json.fail(Code::not_an_export, fmt::format("the tensor '{}' is defined twice", name));
     }
   }
 
@@ -161,20 +161,17 @@ class Importer {
     } else if (kind == "tensor_constant") {
       store(body, "tensor_constant_name", true);
     } else if (kind == "custom_obj") {
-      problem_about("the custom object '" + body.at("custom_obj_name").text() + "' is not supported",
+      problem_about(Code::unsupported_use, "the custom object '" + body.at("custom_obj_name").text() + "' is not supported",
                     "write it with tensors alone");
     } else if (kind == "token") {
-      problem_about("effect tokens are not supported", "leave out operators with side effects, such as printing");
+      problem_about(Code::unsupported_use, "effect tokens are not supported",
+                    "leave out operators with side effects, such as printing");
     } else if (kind != "constant_input") {  // whose value is already where it is used
-      spec.fail(fmt::format("unknown kind of input '{}'", kind), "export again with torch 2.13");
+      spec.fail(Code::not_an_export, fmt::format("unknown kind of input '{}'", kind), "export again with torch 2.13");
     }
   }
 
-  void problem_about(std::string message, std::string help) {
-    Diag d;
-    d.message = std::move(message), d.help = std::move(help);
-    problem(std::move(d));
-  }
+  void problem_about(Code code, std::string message, std::string help) { problem(Diag(code, std::move(message), std::move(help))); }
 
   void user_input(const Json& argument) {
     const auto [kind, body] = argument.tagged();
@@ -182,19 +179,23 @@ class Importer {
     if (kind.starts_with("as_sym_")) {
       const auto name = body.find("as_name");
       problem_about(
+          Code::dynamic_shape,
           fmt::format("input {} is a number known only at run time{}", g_.inputs.size(), name ? " (" + name->text() + ")" : ""),
           "give it as a constant when exporting, or as a tensor");
       return;
     }
     if (kind != "as_tensor") {
-      problem_about(fmt::format("input {} is no tensor ({})", g_.inputs.size(), kind), "forward may take tensors and constants");
+      problem_about(Code::unsupported_use, fmt::format("input {} is no tensor ({})", g_.inputs.size(), kind),
+                    "forward may take tensors and constants");
       return;
     }
     TensorMeta meta;
     const ValueId v = define(body, meta);
-    if (!meta.refused.empty()) problem_about("input '" + g_[v].name + "': " + refused_type(meta.refused), kTypeHelp);
+    if (!meta.refused.empty())
+      problem_about(Code::unsupported_dtype, "input '" + g_[v].name + "': " + refused_type(meta.refused), kTypeHelp);
     if (meta.symbolic_dim >= 0) {
-      problem_about(fmt::format("dimension {} of input '{}' is dynamic ({})", meta.symbolic_dim, g_[v].name, meta.symbolic),
+      problem_about(Code::dynamic_shape,
+                    fmt::format("dimension {} of input '{}' is dynamic ({})", meta.symbolic_dim, g_[v].name, meta.symbolic),
                     kStaticHelp);
     }
     g_.inputs.push_back(v);
@@ -208,7 +209,7 @@ class Importer {
     n.op = json.at("target").text();
     for (std::string_view prefix : {"torch.ops.", "torch._ops."})
       if (n.op.starts_with(prefix)) n.op.erase(0, prefix.size());
-    if (n.op.empty()) json.fail("a node has no target");
+    if (n.op.empty()) json.fail(Code::not_an_export, "a node has no target");
     n.aten = n.op;
     if (const auto name = json.find("name")) n.name = name->text();
     if (const auto metadata = json.find("metadata")) {
@@ -239,12 +240,13 @@ class Importer {
       if (kind == "as_graph") graph = body.at("graph");
       if (kind == "as_tensor") operands.push_back(use(body));
     }
-    if (!graph) json.fail("the graph within is missing");
+    if (!graph) json.fail(Code::not_an_export, "the graph within is missing");
     Scope outer = std::exchange(scope_, {});
-    if (++depth_ > kMaxDepth) json.fail("graphs are nested too deep");
+    if (++depth_ > kMaxDepth) json.fail(Code::not_an_export, "graphs are nested too deep");
     for (const auto& [name, meta] : graph->at("tensor_values").members()) scope_.metas.emplace(name, meta);
     const auto inputs = graph->at("inputs").items();
-    if (inputs.size() != operands.size()) json.fail(fmt::format("{} operands for {} inputs", operands.size(), inputs.size()));
+    if (inputs.size() != operands.size())
+      json.fail(Code::not_an_export, fmt::format("{} operands for {} inputs", operands.size(), inputs.size()));
     for (size_t i = 0; i < inputs.size(); i++) scope_.ids[inputs[i].at("as_tensor").at("name").text()] = operands[i];
     for (const Json& inner : graph->at("nodes").items()) node(inner);
     std::vector<ValueId> results;
@@ -253,7 +255,7 @@ class Importer {
     depth_--;
     size_t next = 0;
     auto name_result = [&](const Json& tensor) {
-      if (next == results.size()) tensor.fail("the graph within gives fewer results");
+      if (next == results.size()) tensor.fail(Code::not_an_export, "the graph within gives fewer results");
       scope_.ids[tensor.at("name").text()] = results[next++];
     };
     for (const Json& output : json.at("outputs").items()) {
@@ -292,14 +294,14 @@ class Importer {
       } else if (kind.starts_with("as_sym_")) {
         numbers = true;
       } else if (kind != "as_int" && kind != "as_float" && kind != "as_bool") {
-        output.fail(fmt::format("unknown kind of output '{}'", kind), "export again with torch 2.13");
+        output.fail(Code::not_an_export, fmt::format("unknown kind of output '{}'", kind), "export again with torch 2.13");
       }
     }
     if (n.name.empty()) n.name = n.out.empty() || n.out[0] == kNone ? n.op : g_[n.out[0]].name;
     if (numbers && n.out.empty()) return true;
     if (!symbolic.empty() && !dynamic_) {
       dynamic_ = true;  // once: what follows from it is dynamic too
-      problem(n, "the shape of the result is known only at run time (" + symbolic + ")",
+      problem(n, Code::dynamic_shape, "the shape of the result is known only at run time (" + symbolic + ")",
               "avoid operators whose result's size depends on the data, such as nonzero or boolean indexing");
     }
     return false;
@@ -313,20 +315,21 @@ class Importer {
     } else if (kind == "as_none") {
       none.push_back(kNone);
     } else {
-      item.fail("a tensor or none is expected");
+      item.fail(Code::not_an_export, "a tensor or none is expected");
     }
   }
 
   void arguments(Node& n, const Json& json) {
     if (n.op.starts_with("higher_order.")) {
-      problem(n, "'" + n.op + "' is not supported",
+      problem(n, Code::unsupported_operator, "'" + n.op + "' is not supported",
               "write forward without control flow that depends on data, and without autocast");
       return;
     }
     std::unordered_set<std::string> seen;
     for (const Json& input : json.at("inputs").items()) {
       const Json name = input.at("name");
-      if (!seen.insert(name.text()).second) name.fail(fmt::format("the argument '{}' is given twice", name.text()));
+      if (!seen.insert(name.text()).second)
+        name.fail(Code::not_an_export, fmt::format("the argument '{}' is given twice", name.text()));
       const auto [kind, body] = input.at("arg").tagged();
       if (operand(n, name.text(), kind, body)) continue;
       std::optional<Attr> attr;
@@ -334,9 +337,10 @@ class Importer {
       if (attr) n.attrs.emplace(name.text(), std::move(*attr));
       if (known) continue;
       if (kind.starts_with("as_sym_")) {
-        problem(n, fmt::format("the argument '{}' is known only at run time", name.text()), kStaticHelp);
+        problem(n, Code::dynamic_shape, fmt::format("the argument '{}' is known only at run time", name.text()), kStaticHelp);
       } else {
-        problem(n, fmt::format("the argument '{}' is of a kind that is not supported ({})", name.text(), kind),
+        problem(n, Code::unsupported_use,
+                fmt::format("the argument '{}' is of a kind that is not supported ({})", name.text(), kind),
                 "write it in another way");
       }
       return;
@@ -406,26 +410,29 @@ class Importer {
       user_output(body.at("arg"));
     } else if (kind == "buffer_mutation") {
       const std::string& name = body.at("buffer_name").text();
-      mutation(body, "the buffer '" + name + "'", is_batch_norm_statistic(name) ? kEvalHelp : kStateHelp);
+      const bool training = is_batch_norm_statistic(name);
+      mutation(body, training ? Code::train_mode : Code::mutation, "the buffer '" + name + "'", training ? kEvalHelp : kStateHelp);
     } else if (kind == "parameter_mutation") {
-      mutation(body, "the parameter '" + body.at("parameter_name").text() + "'", kEvalHelp);
+      mutation(body, Code::train_mode, "the parameter '" + body.at("parameter_name").text() + "'", kEvalHelp);
     } else if (kind == "user_input_mutation") {
-      mutation(body, "the input '" + body.at("user_input_name").text() + "'",
+      mutation(body, Code::mutation, "the input '" + body.at("user_input_name").text() + "'",
                "use the operator that does not work in place (relu instead of relu_)");
     } else if (kind == "loss_output" || kind == "gradient_to_parameter" || kind == "gradient_to_user_input") {
-      problem_about("this is a program for training (it has the output kind '" + kind + "')", "export the model for inference");
+      problem_about(Code::train_mode, "this is a program for training (it has the output kind '" + kind + "')",
+                    "export the model for inference");
     } else if (kind == "token") {
-      problem_about("effect tokens are not supported", "leave out operators with side effects, such as printing");
+      problem_about(Code::unsupported_use, "effect tokens are not supported",
+                    "leave out operators with side effects, such as printing");
     } else {
-      spec.fail(fmt::format("unknown kind of output '{}'", kind), "export again with torch 2.13");
+      spec.fail(Code::not_an_export, fmt::format("unknown kind of output '{}'", kind), "export again with torch 2.13");
     }
   }
 
   // Located at the node that computes the new value.
-  void mutation(const Json& spec, const std::string& what, const char* help) {
+  void mutation(const Json& spec, Code code, const std::string& what, const char* help) {
     const int producer = g_.producer(use(spec.at("arg")));
     const std::string message = "the program writes to " + what + ", which is not supported";
-    producer < 0 ? problem_about(message, help) : problem(g_.nodes[size_t(producer)], message, help);
+    producer < 0 ? problem_about(code, message, help) : problem(g_.nodes[size_t(producer)], code, message, help);
   }
 
   void user_output(const Json& argument) {
@@ -433,7 +440,8 @@ class Importer {
     if (kind == "as_tensor") {
       g_.outputs.push_back(use(body));
     } else if (kind != "as_none") {  // a None that forward returns is no output
-      problem_about(fmt::format("output {} is no tensor ({})", g_.outputs.size(), kind), "let forward return tensors only");
+      problem_about(Code::unsupported_use, fmt::format("output {} is no tensor ({})", g_.outputs.size(), kind),
+                    "let forward return tensors only");
     }
   }
 

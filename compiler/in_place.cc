@@ -51,8 +51,7 @@ class Checker {
  private:
   void report(int writer, std::string message, std::string help) {
     const Node& n = g_.nodes[size_t(writer)];
-    Diag d;
-    d.message = std::move(message), d.help = std::move(help);
+    Diag d(Code::mutation, std::move(message), std::move(help));
     d.node = n.name, d.aten = n.aten, d.where = n.where, d.subject = g_.source;
     found_.push_back(std::move(d));
   }

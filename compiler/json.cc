@@ -47,12 +47,13 @@ JsonDocument::JsonDocument(const std::vector<uint8_t>& text, std::string subject
   try {
     j_ = nlohmann::json::parse(text.begin(), text.end(), shallow);
   } catch (const nlohmann::json::parse_error& e) {
-    fail_file(subject_,
+    fail_file(subject_, Code::not_an_export,
               fmt::format("'{}' is not valid JSON (at byte {} of {})", name_, std::min(e.byte, text.size()), text.size()));
   } catch (const nlohmann::json::exception& e) {
-    fail_file(subject_, fmt::format("'{}' is not valid JSON: {}", name_, e.what()));
+    fail_file(subject_, Code::not_an_export, fmt::format("'{}' is not valid JSON: {}", name_, e.what()));
   }
-  if (depth >= kMaxDepth) fail_file(subject_, fmt::format("'{}' is nested more than {} deep", name_, kMaxDepth));
+  if (depth >= kMaxDepth)
+    fail_file(subject_, Code::not_an_export, fmt::format("'{}' is nested more than {} deep", name_, kMaxDepth));
 }
 
 std::string Json::path() const {
@@ -61,14 +62,14 @@ std::string Json::path() const {
   return path;
 }
 
-void Json::fail(std::string message, std::string help) const {
+void Json::fail(Code code, std::string message, std::string help) const {
   const std::string where = path();
-  fail_file(document_->subject_, fmt::format("'{}'{}{}: {}", document_->name_, where.empty() ? "" : " at ", where, message),
+  fail_file(document_->subject_, code, fmt::format("'{}'{}{}: {}", document_->name_, where.empty() ? "" : " at ", where, message),
             std::move(help));
 }
 
 std::optional<Json> Json::find(std::string_view key) const {
-  if (!j_->is_object()) fail("an object is expected");
+  if (!j_->is_object()) fail(Code::not_an_export, "an object is expected");
   auto it = j_->find(std::string(key));
   if (it == j_->end() || it->is_null()) return std::nullopt;
   return Json(*document_, *it);
@@ -76,12 +77,12 @@ std::optional<Json> Json::find(std::string_view key) const {
 
 Json Json::at(std::string_view key) const {
   const auto found = find(key);
-  if (!found) fail(fmt::format("'{}' is missing", key));
+  if (!found) fail(Code::not_an_export, fmt::format("'{}' is missing", key));
   return *found;
 }
 
 std::vector<Json> Json::items() const {
-  if (!j_->is_array()) fail("a list is expected");
+  if (!j_->is_array()) fail(Code::not_an_export, "a list is expected");
   std::vector<Json> v;
   v.reserve(j_->size());
   for (const auto& item : *j_) v.emplace_back(*document_, item);
@@ -89,20 +90,20 @@ std::vector<Json> Json::items() const {
 }
 
 std::vector<std::pair<std::string, Json>> Json::members() const {
-  if (!j_->is_object()) fail("an object is expected");
+  if (!j_->is_object()) fail(Code::not_an_export, "an object is expected");
   std::vector<std::pair<std::string, Json>> v;
   for (auto it = j_->begin(); it != j_->end(); ++it) v.emplace_back(it.key(), Json(*document_, *it));
   return v;
 }
 
 std::pair<std::string, Json> Json::tagged() const {
-  if (!j_->is_object() || j_->size() != 1) fail("an object with one member is expected");
+  if (!j_->is_object() || j_->size() != 1) fail(Code::not_an_export, "an object with one member is expected");
   return {j_->begin().key(), Json(*document_, *j_->begin())};
 }
 
 int64_t Json::integer() const {
   const bool fits = !j_->is_number_unsigned() || j_->get<uint64_t>() <= uint64_t(std::numeric_limits<int64_t>::max());
-  if (!j_->is_number_integer() || !fits) fail("an integer is expected");
+  if (!j_->is_number_integer() || !fits) fail(Code::not_an_export, "an integer is expected");
   return j_->get<int64_t>();
 }
 
@@ -114,16 +115,16 @@ double Json::real() const {
     if (s == "-Infinity") return -std::numeric_limits<double>::infinity();
     if (s == "NaN") return std::numeric_limits<double>::quiet_NaN();
   }
-  fail("a number is expected");
+  fail(Code::not_an_export, "a number is expected");
 }
 
 bool Json::flag() const {
-  if (!j_->is_boolean()) fail("true or false is expected");
+  if (!j_->is_boolean()) fail(Code::not_an_export, "true or false is expected");
   return j_->get<bool>();
 }
 
 const std::string& Json::text() const {
-  if (!j_->is_string()) fail("a string is expected");
+  if (!j_->is_string()) fail(Code::not_an_export, "a string is expected");
   return j_->get_ref<const std::string&>();
 }
 

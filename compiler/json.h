@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/diag.h"
+
 namespace corten {
 
 class JsonDocument;
@@ -29,7 +31,7 @@ class Json {
   bool is_object() const { return j_->is_object(); }
 
   std::string path() const;
-  [[noreturn]] void fail(std::string message, std::string help = {}) const;
+  [[noreturn]] void fail(Code, std::string message, std::string help = {}) const;
 
  private:
   const JsonDocument* document_;

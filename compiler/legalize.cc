@@ -8,6 +8,7 @@
 #include "compiler/archive.h"
 #include "compiler/evaluate.h"
 #include "compiler/passes.h"
+#include "ir/close_names.h"
 #include "ops/op.h"
 
 namespace corten {
@@ -25,32 +26,17 @@ const std::map<std::string_view, const Claim*>& claims() {
   return table;
 }
 
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); j++) row[j] = j;
-  for (size_t i = 1; i <= a.size(); i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); j++) {
-      const size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 [[noreturn]] void fail_unknown(const Graph& g, const Node& n) {
   std::string close;
   const std::string_view stem = std::string_view(n.op).substr(0, n.op.rfind('.'));
   size_t best = std::min<size_t>(4, (stem.size() - std::min(stem.size(), std::string_view("aten.").size())) / 3 + 1);
   for (const auto& [name, claim] : claims()) {
-    const size_t d = distance(stem, name.substr(0, name.rfind('.')));
+    const size_t d = edit_distance(stem, name.substr(0, name.rfind('.')));
     if (d < best) best = d, close = name;
   }
   std::string help = "rewrite this line with supported operators (`corten operators` lists them)";
   if (!close.empty()) help += "; the closest supported one is " + close;
-  fail(g, n, "operator " + n.op + " is not supported", help);
+  fail(g, n, Code::unsupported_operator, "operator " + n.op + " is not supported", help);
 }
 
 // Quantised weights that were folded to whole numbers in float32 go back to integers.
@@ -104,7 +90,8 @@ bool fold(Graph& g, const Node& n) {
 
 ValueId Legalizer::tensor(std::string_view argument) const {
   const ValueId v = optional_tensor(argument);
-  if (v == kNone) fail("argument '" + std::string(argument) + "' of " + n.aten + " is missing or not a tensor");
+  if (v == kNone)
+    fail(Code::unsupported_use, "argument '" + std::string(argument) + "' of " + n.aten + " is missing or not a tensor");
   return v;
 }
 
@@ -124,13 +111,13 @@ std::vector<ValueId> Legalizer::tensors(std::string_view argument) const {
 int Legalizer::dim(int64_t d, int rank) const {
   const int64_t wrapped = d < 0 ? d + std::max(rank, 1) : d;
   if (wrapped < 0 || wrapped >= std::max(rank, 1))
-    fail("dimension " + std::to_string(d) + " is outside a tensor of rank " + std::to_string(rank));
+    fail(Code::unsupported_use, "dimension " + std::to_string(d) + " is outside a tensor of rank " + std::to_string(rank));
   return int(wrapped);
 }
 
 const Tensor& Legalizer::constant(ValueId v, std::string_view what) const {
   if (!g.is_constant(v))
-    fail("the " + std::string(what) + " ('" + g[v].name + "') is computed at run time",
+    fail(Code::not_constant, "the " + std::string(what) + " ('" + g[v].name + "') is computed at run time",
          "it has to be a parameter, a buffer or a constant of the model");
   return *g[v].data;
 }
@@ -175,7 +162,7 @@ void legalize(Graph& g) {
     const auto it = stands_for.find(v);
     return it == stands_for.end() ? v : it->second;
   };
-  bool broken = false;  // after a failure, nodes that need its result are skipped, others still checked
+  bool broken = false;  // after a failure, of nodes that need its result only the operator is checked
   std::vector<char> lost(g.values.size(), 0);
   for (Node& n : old) {
     bool skip = false;
@@ -184,15 +171,16 @@ void legalize(Graph& g) {
       for (ValueId v : n.out) lost[size_t(v)] = 1;
       broken = true;
     };
-    if (skip) {
-      mark_lost();
-      continue;
-    }
     try {
       const auto claim = claims().find(n.op);
       if (claim == claims().end()) fail_unknown(g, n);
+      if (skip) {
+        mark_lost();
+        continue;
+      }
       if (n.has("refused_type"))  // of a result, see import
-        fail(g, n, "the result of " + n.op + " is " + n.text("refused_type") + ", a type that is not supported", kTypeHelp);
+        fail(g, n, Code::unsupported_dtype,
+             "the result of " + n.op + " is " + n.text("refused_type") + ", a type that is not supported", kTypeHelp);
       std::vector<Node> emitted;
       Legalizer l(g, n, emitted);
       claim->second->legalize(l);
@@ -205,7 +193,7 @@ void legalize(Graph& g) {
       for (size_t i = 0; i < n.out.size(); i++) {
         const ValueId r = l.result_of(int(i));
         if (r != kNone && g[r].shape != g[n.out[i]].shape && !g[n.out[i]].shape.empty())
-          fail(g, n,
+          fail(g, n, Code::not_an_export,
                "this program says the result has shape " + to_text(g[n.out[i]].shape) + ", but its operands give " +
                    to_text(g[r].shape),
                "export the model again; the file does not fit together");
@@ -225,13 +213,13 @@ void legalize(Graph& g) {
   for (const Node& n : old)
     for (ValueId v : n.in)
       if (v != kNone && !g.is_constant(v) && !made_value[size_t(v)])
-        fail(g, n, "reads '" + g[v].name + "', a result that is not supported",
+        fail(g, n, Code::unsupported_use, "reads '" + g[v].name + "', a result that is not supported",
              "avoid it, for example return_indices=True or statistics of a batch norm");
   for (ValueId v : g.outputs)
     if (!g.is_constant(v) && !made_value[size_t(v)]) {
-      Diag d;
-      d.subject = g.source, d.message = "output '" + g[v].name + "' is a result that is not supported",
-      d.help = "return only floating-point results that the supported operators give";
+      Diag d(Code::unsupported_use, "output '" + g[v].name + "' is a result that is not supported",
+             "return only floating-point results that the supported operators give");
+      d.subject = g.source;
       throw Error(d);
     }
   annotate(g);

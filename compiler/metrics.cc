@@ -19,16 +19,19 @@ std::span<const float> row_of(const Scores& s, int64_t sample) {
 
 void need_labels(const Scores& s, const std::string& metric) {
   if (s.labels.empty())
-    throw Error("metric '" + metric + "' needs labels", "give the data an array `labels`, or leave this metric out");
+    throw Error(Code::wrong_metric, "metric '" + metric + "' needs labels",
+                "give the data an array `labels`, or leave this metric out");
 }
 
 void need_classes(const Scores& s, const std::string& metric) {
   need_labels(s, metric);
   if (s.classes() < 2)
-    throw Error("metric '" + metric + "' needs a score for each class, but the first output has one value", "use 'auc' or 'mse'");
+    throw Error(Code::wrong_metric, "metric '" + metric + "' needs a score for each class, but the first output has one value",
+                "use 'auc' or 'mse'");
   for (size_t i = 0; i < s.labels.size(); i++)
     if (s.labels[i] < 0 || s.labels[i] >= int64_t(s.classes()))
-      throw Error(fmt::format("label {} of sample {} is no class: the first output has {} scores", s.labels[i], i, s.classes()),
+      throw Error(Code::wrong_metric,
+                  fmt::format("label {} of sample {} is no class: the first output has {} scores", s.labels[i], i, s.classes()),
                   "labels are indices of classes, from 0");
 }
 
@@ -60,7 +63,8 @@ Json confusion(const Scores& s, const std::string& name) {
 // Mean squared difference of each sample's values from others.
 std::vector<double> errors(const Scores& s, const std::vector<float>& from, const std::string& name) {
   if (from.size() != s.values.size())
-    throw Error("metric '" + name + "' needs an output of the input's size", "it is for models that rebuild their input");
+    throw Error(Code::wrong_metric, "metric '" + name + "' needs an output of the input's size",
+                "it is for models that rebuild their input");
   std::vector<double> all(size_t(s.samples), 0.0);
   for (size_t i = 0; i < s.values.size(); i++) {
     const double d = double(s.values[i]) - double(from[i]);
@@ -78,16 +82,19 @@ Json auc(const Scores& s, const std::string& name, bool reconstruction) {
   int64_t ones = 0;
   for (size_t i = 0; i < s.labels.size(); i++) {
     if (s.labels[i] != 0 && s.labels[i] != 1)
-      throw Error(fmt::format("metric '{}' needs labels of 0 and 1, but sample {} has {}", name, i, s.labels[i]), "");
+      throw Error(Code::wrong_metric,
+                  fmt::format("metric '{}' needs labels of 0 and 1, but sample {} has {}", name, i, s.labels[i]), "");
     ones += s.labels[i];
   }
-  if (ones == 0 || ones == s.samples) throw Error("metric '" + name + "' needs samples of both classes, 0 and 1", "");
+  if (ones == 0 || ones == s.samples)
+    throw Error(Code::wrong_metric, "metric '" + name + "' needs samples of both classes, 0 and 1", "");
   std::vector<double> scores;
   if (reconstruction) {
     scores = errors(s, s.input, name);
   } else {
     if (s.classes() > 2)
-      throw Error(fmt::format("metric '{}' needs one or two scores, but the first output has {} values", name, s.classes()),
+      throw Error(Code::wrong_metric,
+                  fmt::format("metric '{}' needs one or two scores, but the first output has {} values", name, s.classes()),
                   "'auc:reconstruction' scores by the error against the input");
     for (int64_t i = 0; i < s.samples; i++) scores.push_back(row_of(s, i).back());
   }
@@ -141,7 +148,8 @@ std::vector<std::string> metric_names() {
 void check_metrics(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (!find(name))
-      throw Error("there is no metric '" + name + "'", fmt::format("metrics are {}", fmt::join(metric_names(), ", ")));
+      throw Error(Code::wrong_metric, "there is no metric '" + name + "'",
+                  fmt::format("metrics are {}", fmt::join(metric_names(), ", ")));
 }
 
 std::vector<std::string> default_metrics(size_t scores, const std::vector<int64_t>& labels) {

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "compiler/files.h"
+#include "compiler/interrupt.h"
 #include "compiler/zip.h"
 #include "ir/diag.h"
 
@@ -54,19 +55,22 @@ class NpyReader {
     a.dtype = *dtype;
     int64_t count = 1, total = 0;
     for (int64_t d : h.shape)
-      if (d < 0 || __builtin_mul_overflow(count, d, &count)) fail("has the shape " + to_text(h.shape));
-    if (__builtin_mul_overflow(count, int64_t(size), &total)) fail("has the shape " + to_text(h.shape));
+      if (d < 0 || __builtin_mul_overflow(count, d, &count)) fail(Code::unreadable_data, "has the shape " + to_text(h.shape));
+    if (__builtin_mul_overflow(count, int64_t(size), &total)) fail(Code::unreadable_data, "has the shape " + to_text(h.shape));
     const int64_t held = int64_t(bytes_.size() - h.data);
-    if (held < total) fail(fmt::format("is cut short: {} of {} bytes of {}{} are there", held, total, h.descr, to_text(h.shape)));
-    if (held > total) fail(fmt::format("has {} bytes more than {}{} takes", held - total, h.descr, to_text(h.shape)));
+    if (held < total)
+      fail(Code::unreadable_data,
+           fmt::format("is cut short: {} of {} bytes of {}{} are there", held, total, h.descr, to_text(h.shape)));
+    if (held > total)
+      fail(Code::unreadable_data, fmt::format("has {} bytes more than {}{} takes", held - total, h.descr, to_text(h.shape)));
     convert(a, bytes_.data() + h.data, count, kind, size, h.descr[0] == '>');
     if (h.fortran && h.shape.size() > 1) reorder(a);
     return a;
   }
 
  private:
-  [[noreturn]] void fail(std::string message, std::string help = {}) const {
-    fail_file(path_, name_.empty() ? "the array " + message : "array '" + name_ + "' " + message, std::move(help));
+  [[noreturn]] void fail(Code code, std::string message, std::string help = {}) const {
+    fail_file(path_, code, name_.empty() ? "the array " + message : "array '" + name_ + "' " + message, std::move(help));
   }
 
   [[noreturn]] void unsupported(const std::string& descr) const {
@@ -75,7 +79,7 @@ class NpyReader {
     if (kind == 'O') what = "object";
     if (kind == 'c') what = "complex";
     if (kind == 'U' || kind == 'S') what = "text";
-    fail("has the dtype " + what + ", which is not supported", kDtypeHelp);
+    fail(Code::wrong_dtype, "has the dtype " + what + ", which is not supported", kDtypeHelp);
   }
 
   static std::optional<DType> dtype_of(char kind, int size) {
@@ -103,21 +107,23 @@ class NpyReader {
   }
 
   Header header() const {
-    if (bytes_.size() < 10 || memcmp(bytes_.data(), kMagic, kMagicSize) != 0) fail("is not in NumPy's format");
+    if (bytes_.size() < 10 || memcmp(bytes_.data(), kMagic, kMagicSize) != 0)
+      fail(Code::unreadable_data, "is not in NumPy's format");
     const int major = bytes_[6];
-    if (major < 1 || major > 3) fail(fmt::format("is of .npy version {}.{}; 1 to 3 can be read", major, bytes_[7]));
+    if (major < 1 || major > 3)
+      fail(Code::unreadable_data, fmt::format("is of .npy version {}.{}; 1 to 3 can be read", major, bytes_[7]));
     const size_t prefix = major == 1 ? 10 : 12;
-    if (bytes_.size() < prefix) fail("is cut short");
+    if (bytes_.size() < prefix) fail(Code::unreadable_data, "is cut short");
     size_t length = 0;
     for (size_t i = 8; i < prefix; i++) length |= size_t(bytes_[i]) << (8 * (i - 8));
-    if (length > bytes_.size() - prefix) fail("is cut short within its header");
+    if (length > bytes_.size() - prefix) fail(Code::unreadable_data, "is cut short within its header");
     const std::string_view text(reinterpret_cast<const char*>(bytes_.data()) + prefix, length);
     Header h;
     h.data = prefix + length;
     const std::string_view descr = field(text, "descr");
-    if (descr.empty()) fail("has a damaged header");
-    if (descr[0] == '[' || descr[0] == '(') fail("is a structured array, which is not supported", kDtypeHelp);
-    if (descr[0] != '\'' && descr[0] != '"') fail("has a damaged header");
+    if (descr.empty()) fail(Code::unreadable_data, "has a damaged header");
+    if (descr[0] == '[' || descr[0] == '(') fail(Code::wrong_dtype, "is a structured array, which is not supported", kDtypeHelp);
+    if (descr[0] != '\'' && descr[0] != '"') fail(Code::unreadable_data, "has a damaged header");
     h.descr = std::string(descr.substr(1, descr.find(descr[0], 1) - 1));
     h.fortran = field(text, "fortran_order").starts_with("True");
     h.shape = shape(field(text, "shape"));
@@ -141,7 +147,7 @@ class NpyReader {
   // "(2, 3)", "(5,)", "()"
   Shape shape(std::string_view text) const {
     const size_t end = text.find(')');
-    if (text.empty() || text[0] != '(' || end == std::string_view::npos) fail("has a damaged header");
+    if (text.empty() || text[0] != '(' || end == std::string_view::npos) fail(Code::unreadable_data, "has a damaged header");
     text = text.substr(1, end - 1);
     Shape s;
     while (!text.empty()) {
@@ -153,7 +159,7 @@ class NpyReader {
       if (number.empty()) continue;
       int64_t value = 0;
       const auto [rest, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-      if (error != std::errc() || rest != number.data() + number.size()) fail("has a damaged header");
+      if (error != std::errc() || rest != number.data() + number.size()) fail(Code::unreadable_data, "has a damaged header");
       s.push_back(value);
     }
     return s;
@@ -177,7 +183,7 @@ class NpyReader {
         continue;
       }
       if (kind == 'b') bits = bits != 0;
-      if (kind == 'u' && bits > uint64_t(INT64_MAX)) fail("holds an integer beyond 64 bits");
+      if (kind == 'u' && bits > uint64_t(INT64_MAX)) fail(Code::unreadable_data, "holds an integer beyond 64 bits");
       memcpy(to, &bits, size_t(out_size));
     }
   }
@@ -298,7 +304,8 @@ std::vector<uint8_t> npy_bytes(const NpArray& a) {
 // A name beside `path` that takes its place when done, and is gone if not.
 class Replacement {
  public:
-  explicit Replacement(const std::string& path) : path_(path), temporary_(fmt::format("{}.{}.part", path, getpid())) {}
+  explicit Replacement(const std::string& path)
+      : path_(path), temporary_(fmt::format("{}.{}.part", path, getpid())), unfinished_(temporary_) {}
   ~Replacement() {
     std::error_code ignored;
     if (!done_) std::filesystem::remove(temporary_, ignored);
@@ -307,19 +314,20 @@ class Replacement {
   void done() {
     std::error_code error;
     std::filesystem::rename(temporary_, path_, error);
-    if (error) fail_file(path_, "cannot write the file: " + error.message());
+    if (error) fail_file(path_, Code::cannot_write, "cannot write the file: " + error.message());
     done_ = true;
   }
 
  private:
   std::string path_, temporary_;
+  Unfinished unfinished_;
   bool done_ = false;
 };
 
 void write_zip(const std::string& path, const std::string& temporary, const std::vector<NpArray>& arrays) {
   int code = 0;
   zip_t* zip = zip_open(temporary.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
-  if (!zip) fail_file(path, fmt::format("cannot write the file: {}", strerror(errno)));
+  if (!zip) fail_file(path, Code::cannot_write, fmt::format("cannot write the file: {}", strerror(errno)));
   std::vector<std::vector<uint8_t>> contents;  // libzip reads them when it closes
   contents.reserve(arrays.size());
   bool good = true;
@@ -339,7 +347,7 @@ void write_zip(const std::string& path, const std::string& temporary, const std:
   if (good) return;
   const std::string why = zip_strerror(zip);
   zip_discard(zip);
-  fail_file(path, "cannot write the file: " + why);
+  fail_file(path, Code::cannot_write, "cannot write the file: " + why);
 }
 
 }  // namespace
@@ -365,19 +373,20 @@ std::vector<NpArray> read_arrays(const std::string& path) {
     if (!entry.ends_with(".npy")) continue;
     arrays.push_back(NpyReader(zip.read(entry), path, entry.substr(0, entry.size() - 4)).read());
   }
-  if (arrays.empty()) fail_file(path, "the archive holds no arrays (.npy)");
+  if (arrays.empty()) fail_file(path, Code::unreadable_data, "the archive holds no arrays (.npy)");
   return arrays;
 }
 
 void write_arrays(const std::string& path, const std::vector<NpArray>& arrays) {
   Replacement file(path);
   if (path.ends_with(".npy")) {
-    if (arrays.size() != 1) fail_file(path, fmt::format("a .npy holds one array, not {}", arrays.size()), "write a .npz");
+    if (arrays.size() != 1)
+      fail_file(path, Code::cannot_write, fmt::format("a .npy holds one array, not {}", arrays.size()), "write a .npz");
     const auto bytes = npy_bytes(arrays[0]);
     std::ofstream out(file.temporary(), std::ios::binary);
     out.write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
     out.close();
-    if (!out) fail_file(path, fmt::format("cannot write the file: {}", strerror(errno)));
+    if (!out) fail_file(path, Code::cannot_write, fmt::format("cannot write the file: {}", strerror(errno)));
   } else {
     write_zip(path, file.temporary(), arrays);
   }

@@ -58,6 +58,16 @@ void favour_ram(const Graph& g, Tier tier, const PlanOptions& options, std::vect
   }
 }
 
+// Below this, ranges are a guess.
+constexpr int64_t kFewSamples = 20;
+
+Diag few_samples(int64_t count, const CompileOptions& o) {
+  Diag d(Code::few_samples, "ranges are taken from " + std::to_string(count) + (count == 1 ? " sample" : " samples") + " only",
+         "give 100 to 500 that are typical of what the device will see");
+  d.severity = Severity::warning, d.subject = o.samples ? o.model : o.calibrate;
+  return d;
+}
+
 Back lower(Graph g, const Calibration* calibration, Observer observer, const Target& target, const CompileOptions& o, bool dump) {
   const AfterPass after = dump ? o.after_pass : AfterPass{};
   if (o.check) o.check();
@@ -179,6 +189,7 @@ Compiled compile(const CompileOptions& o) {
       const auto progress = [&](int64_t done) { o.progress(done, samples.count); };
       calibration = calibrate(c.real, samples.inputs, samples.count, o.progress ? progress : std::function<void(int64_t)>{});
       c.samples = samples.count;
+      if (c.samples < kFewSamples) c.notes.push_back(few_samples(c.samples, o));
     }
   }
   std::vector<Observer> candidates = {Observer::minmax};

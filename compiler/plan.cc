@@ -268,7 +268,7 @@ class Planner {
 
   void assign() {
     if (bound_ > kLargestArena) {
-      Diag d;
+      Diag d(Code::too_large);
       d.subject = g.source;
       d.message = "this program needs at least " + std::to_string(bound_) + " bytes of memory at once, above the limit of " +
                   std::to_string(kLargestArena);

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler/interrupt.h"
 #include "ir/diag.h"
 
 namespace corten {
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 // In the child: only async-signal-safe calls.
 [[noreturn]] static void become(char* const* argv, const char* directory, int output) {
   setpgid(0, 0);
+  restore_signals();
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // an interrupted corten leaves no emulator behind
   const int null = open("/dev/null", O_RDONLY);
   if (null >= 0) dup2(null, 0);
@@ -36,10 +38,14 @@ ProcessResult run_process(const std::vector<std::string>& argv, const fs::path& 
   args.push_back(nullptr);
   const std::string where = directory.string();
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC)) throw Error(std::string("pipe: ") + strerror(errno));
+  auto hold = uninterrupted();
+  if (pipe2(ends, O_CLOEXEC)) throw Error(Code::system, std::string("pipe: ") + strerror(errno));
   const pid_t child = fork();
-  if (child < 0) throw Error(std::string("fork: ") + strerror(errno));
+  if (child < 0) throw Error(Code::system, std::string("fork: ") + strerror(errno));
   if (child == 0) become(args.data(), where.c_str(), ends[1]);
+  setpgid(child, child);  // whoever comes first
+  add_child(child);
+  hold.unlock();
   close(ends[1]);
 
   using Clock = std::chrono::steady_clock;
@@ -63,6 +69,8 @@ ProcessResult run_process(const std::vector<std::string>& argv, const fs::path& 
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  hold.lock();
+  remove_child(child);
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   return result;
@@ -81,9 +89,11 @@ std::string find_program(const std::string& name) {
 TemporaryDirectory::TemporaryDirectory() {
   const char* base = getenv("TMPDIR");
   std::string pattern = std::string(base && *base ? base : "/tmp") + "/corten-XXXXXX";
+  const auto hold = uninterrupted();
   if (!mkdtemp(pattern.data()))
-    throw Error("cannot make a directory " + pattern + ": " + strerror(errno), "set TMPDIR to a writable place");
+    throw Error(Code::system, "cannot make a directory " + pattern + ": " + strerror(errno), "set TMPDIR to a writable place");
   path_ = pattern;
+  unfinished_.emplace(path_);
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
@@ -93,12 +103,13 @@ TemporaryDirectory::~TemporaryDirectory() {
 
 std::string read_text(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error("cannot read " + path.string());
+  if (!file) throw Error(Code::no_file, "cannot read " + path.string());
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void write_text(const fs::path& path, const std::string& content) {
   const fs::path part = path.string() + ".part" + std::to_string(getpid()) + "-" + std::to_string(size_t(&content) >> 4 & 0xffffff);
+  const Unfinished unfinished(part);
   std::ofstream file(part, std::ios::binary);
   file.write(content.data(), std::streamsize(content.size()));
   file.close();
@@ -106,7 +117,7 @@ void write_text(const fs::path& path, const std::string& content) {
   if (file) fs::rename(part, path, error);
   if (file && !error) return;
   fs::remove(part, error);
-  throw Error("cannot write " + path.string(), "is there space, and may you write there?");
+  throw Error(Code::cannot_write, "cannot write " + path.string(), "is there space, and may you write there?");
 }
 
 }  // namespace corten

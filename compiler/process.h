@@ -1,8 +1,11 @@
 // Running other programs: no shell, captured output, a time limit.
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "compiler/interrupt.h"
 
 namespace corten {
 
@@ -28,6 +31,7 @@ class TemporaryDirectory {
 
  private:
   std::filesystem::path path_;
+  std::optional<Unfinished> unfinished_;
 };
 
 // Whole files. write_text makes the content appear at once, so that concurrent readers see all of it or none.

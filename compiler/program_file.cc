@@ -37,7 +37,7 @@ std::vector<uint32_t> torch_index(const IoInfo& io) {
 namespace {
 
 void require_size(const IoInfo& io, size_t got, size_t want) {
-  if (got != want) throw Error(fmt::format("\"{}\" takes {} values, not {}", io.name, want, got));
+  if (got != want) throw Error(Code::wrong_inputs, fmt::format("\"{}\" takes {} values, not {}", io.name, want, got));
 }
 
 std::string help_of(corten_status status) {
@@ -147,7 +147,8 @@ class Program::Runner {
   }
   Sample run(const Sample& in) {
     if (in.size() != program_.inputs_.size())
-      throw Error(fmt::format("{} takes {} inputs, not {}", program_.name_, program_.inputs_.size(), in.size()));
+      throw Error(Code::wrong_inputs,
+                  fmt::format("{} takes {} inputs, not {}", program_.name_, program_.inputs_.size(), in.size()));
     for (size_t i = 0; i < in.size(); i++) {
       const DeviceTensor t = model_.input(uint32_t(i));
       require_size(program_.inputs_[i], in[i].size(), t.bytes);
@@ -176,7 +177,7 @@ class Program::Runner {
 
 Program Program::load(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error("cannot read " + path, "give the path of a model.corten");
+  if (!file) throw Error(Code::no_file, "cannot read " + path, "give the path of a model.corten");
   std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
   return from_bytes(std::move(bytes), path);
 }
@@ -191,7 +192,7 @@ Program Program::from_bytes(std::vector<uint8_t> bytes, std::string source) {
   Model model;
   const Status status = model.init(p.image_.get(), bytes.size(), kernels.data(), uint32_t(kernels.size()), nullptr, 0);
   if (status != CORTEN_OK && status != CORTEN_ARENA_TOO_SMALL) {
-    Diag d;
+    Diag d(Code::damaged_image);
     d.message = fmt::format("the runtime refuses this image: {}", corten_status_text(status));
     d.help = help_of(status), d.subject = source;
     throw Error(d);
@@ -230,7 +231,8 @@ std::vector<Sample> Program::run_all(const std::vector<Sample>& samples, int thr
   const auto work = [&] {
     try {
       Runner runner(*this);
-      if (runner.status() != CORTEN_OK) throw Error(std::string("init: ") + corten_status_text(runner.status()));
+      if (runner.status() != CORTEN_OK)
+        throw Error(Code::damaged_image, std::string("init: ") + corten_status_text(runner.status()));
       for (size_t i; (i = next++) < samples.size();) results[i] = runner.run(samples[i]);
     } catch (...) {
       if (!failed.test_and_set()) failure = std::current_exception();

@@ -130,18 +130,20 @@ struct Chooser {
     const std::string help =
         "give representative inputs with --calibrate DATA.npz (in0, in1, ... with samples along the first axis)";
     const int p = g.producer(v);
-    if (p >= 0) fail(g, g.nodes[size_t(p)], what, help);
-    Diag d;
-    d.subject = g.source, d.message = what, d.help = help;
+    if (p >= 0) fail(g, g.nodes[size_t(p)], Code::no_calibration, what, help);
+    Diag d(Code::no_calibration, what, help);
+    d.subject = g.source;
     throw Error(d);
   }
 
   [[noreturn]] void unbounded(ValueId v) {
     const int p = g.producer(v);
     const std::string what = "value '" + g[v].name + "' becomes infinite or NaN on the calibration data";
-    if (p >= 0) fail(g, g.nodes[size_t(p)], what, "look for a division by zero, a logarithm of 0 or an overflow in this line");
-    Diag d;
-    d.subject = g.source, d.message = what;
+    if (p >= 0)
+      fail(g, g.nodes[size_t(p)], Code::nonfinite_value, what,
+           "look for a division by zero, a logarithm of 0 or an overflow in this line");
+    Diag d(Code::nonfinite_value, what);
+    d.subject = g.source;
     throw Error(d);
   }
 };

@@ -10,12 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-[[noreturn]] void refuse(const std::string& file, const std::string& message, const std::string& help) {
-  Diag d;
-  d.subject = file, d.message = message, d.help = help;
-  throw Error(d);
-}
-
 constexpr const char* kBenchAgain = "measure this image: `corten bench DIR/model.corten --json > bench.json`";
 constexpr const char* kCompareAgain =
     "compare this image: `corten compare MODEL.pt2 DIR/model.corten --data DATA --json > compare.json`";
@@ -34,19 +28,23 @@ bool is_report(const Json& j) {
 
 void merge_bench(Json& report, const Json& bench, const std::string& file) {
   const Json& measured = list_of(bench, "steps");
-  if (!bench.is_object() || measured.empty()) refuse(file, "is not the output of `corten bench --json`", kBenchAgain);
+  if (!bench.is_object() || measured.empty())
+    fail_file(file, Code::bad_report, "is not the output of `corten bench --json`", kBenchAgain);
   Json& steps = report["steps"];
   if (text_of(bench, "target") != text_of(report, "target"))
-    refuse(file, "was measured on " + text_of(bench, "target") + ", the report is of " + text_of(report, "target"), kBenchAgain);
+    fail_file(file, Code::mismatch,
+              "was measured on " + text_of(bench, "target") + ", the report is of " + text_of(report, "target"), kBenchAgain);
   if (measured.size() != steps.size())
-    refuse(file, "has " + std::to_string(measured.size()) + " steps, the report " + std::to_string(steps.size()), kBenchAgain);
+    fail_file(file, Code::mismatch, "has " + std::to_string(measured.size()) + " steps, the report " + std::to_string(steps.size()),
+              kBenchAgain);
   for (size_t i = 0; i < steps.size(); i++)
     for (const char* key : {"node", "kernel"})
       if (text_of(measured[i], key) != text_of(steps[i], key))
-        refuse(file, "step " + std::to_string(i) + " is " + text_of(measured[i], key) + ", in the report " + text_of(steps[i], key),
-               kBenchAgain);
+        fail_file(file, Code::mismatch,
+                  "step " + std::to_string(i) + " is " + text_of(measured[i], key) + ", in the report " + text_of(steps[i], key),
+                  kBenchAgain);
   if (number_of(bench, "image_bytes") != number_of(report, "image_bytes"))
-    refuse(file, "was measured with an image of another size", kBenchAgain);
+    fail_file(file, Code::mismatch, "was measured with an image of another size", kBenchAgain);
   Json totals = {{"file", file}};
   copy(totals, bench, {"instructions", "est_cycles", "code_bytes", "stack_bytes", "init_stack_bytes", "state_bytes", "flash"});
   for (size_t i = 0; i < steps.size(); i++) copy(steps[i], measured[i], {"instructions", "est_cycles"});
@@ -55,7 +53,7 @@ void merge_bench(Json& report, const Json& bench, const std::string& file) {
 
 void merge_comparison(Json& report, const Json& comparison, const std::string& file) {
   if (!comparison.is_object() || !comparison.contains("output_sqnr_db"))
-    refuse(file, "is not the output of `corten compare --json`", kCompareAgain);
+    fail_file(file, Code::bad_report, "is not the output of `corten compare --json`", kCompareAgain);
   Json& steps = report["steps"];
   size_t at = 0;
   // The compared steps are some of the report's, in their order.
@@ -64,7 +62,8 @@ void merge_comparison(Json& report, const Json& comparison, const std::string& f
       return text_of(s, "node") == text_of(compared, "node") && text_of(s, "kernel") == text_of(compared, "kernel");
     };
     while (at < steps.size() && !is_it(steps[at])) at++;
-    if (at == steps.size()) refuse(file, "has a step that is not in the report: " + text_of(compared, "node"), kCompareAgain);
+    if (at == steps.size())
+      fail_file(file, Code::mismatch, "has a step that is not in the report: " + text_of(compared, "node"), kCompareAgain);
     copy(steps[at], compared, {"sqnr_db", "saturated", "stages", "alone_db", "noise", "advice"});
   }
   Json totals = {{"file", file}};
@@ -75,7 +74,8 @@ void merge_comparison(Json& report, const Json& comparison, const std::string& f
 }
 
 void merge_earlier(Json& report, const Json& earlier, const std::string& file) {
-  if (!is_report(earlier)) refuse(file, "is not a report.json of this version of corten", "compile the earlier model again");
+  if (!is_report(earlier))
+    fail_file(file, Code::bad_report, "is not a report.json of this version of corten", "compile the earlier model again");
   Json extract = {{"file", file}};
   copy(extract, earlier, {"model", "name", "target", "image_bytes", "arena", "bench", "comparison"});
   extract["steps"] = Json::array();

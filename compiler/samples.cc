@@ -24,19 +24,20 @@ std::vector<NpArray> read_all(const std::string& path, size_t inputs) {
     for (const auto& entry : fs::directory_iterator(path, error))
       if (entry.path().extension() == ".npy") files.push_back(entry.path().string());
     std::sort(files.begin(), files.end());
-    if (files.empty()) fail_file(path, "the folder holds no .npy files");
+    if (files.empty()) fail_file(path, Code::unreadable_data, "the folder holds no .npy files");
   } else if (path.find(',') != std::string::npos && !fs::exists(path, error)) {
     for (size_t at = 0; at <= path.size();) {
       const size_t comma = std::min(path.find(',', at), path.size());
       files.push_back(path.substr(at, comma - at));
       at = comma + 1;
     }
-    if (files.size() > inputs + 1) fail_file(path, fmt::format("{} files for a program of {} inputs", files.size(), inputs));
+    if (files.size() > inputs + 1)
+      fail_file(path, Code::wrong_inputs, fmt::format("{} files for a program of {} inputs", files.size(), inputs));
   } else {
     auto arrays = read_arrays(path);
     if (arrays.size() == 1 && arrays[0].name.empty()) {
       if (inputs != 1) {
-        fail_file(path, fmt::format("one array, but the program has {} inputs", inputs),
+        fail_file(path, Code::wrong_inputs, fmt::format("one array, but the program has {} inputs", inputs),
                   "give a .npz, or one .npy for each input with commas");
       }
       arrays[0].name = "in0";
@@ -69,8 +70,8 @@ class Loader {
   }
 
  private:
-  [[noreturn]] void fail(std::string message, std::string help = {}) const {
-    fail_file(path_, std::move(message), std::move(help));
+  [[noreturn]] void fail(Code code, std::string message, std::string help = {}) const {
+    fail_file(path_, code, std::move(message), std::move(help));
   }
 
   const NpArray& array_of(size_t i) const {
@@ -81,7 +82,7 @@ class Loader {
     if (by_position_ && i < arrays_.size() && is_input_name(arrays_[i].name)) return arrays_[i];
     std::string names;
     for (const NpArray& a : arrays_) names += (names.empty() ? "" : ", ") + a.name;
-    fail(fmt::format("no array for input '{}': the file holds {}", inputs_[i].name, names),
+    fail(Code::wrong_inputs, fmt::format("no array for input '{}': the file holds {}", inputs_[i].name, names),
          fmt::format("name it '{}' or 'in{}'", inputs_[i].name, i));
   }
 
@@ -94,20 +95,23 @@ class Loader {
     const bool batched =
         !want.empty() && want[0] == 1 && is.size() == want.size() && std::equal(want.begin() + 1, want.end(), is.begin() + 1);
     if (!whole && !batched) {
-      fail(fmt::format("array '{}' is {}, but input '{}' takes {}{}", a.name, to_text(is), spec.name, with_samples(want, false),
+      fail(Code::wrong_shape,
+           fmt::format("array '{}' is {}, but input '{}' takes {}{}", a.name, to_text(is), spec.name, with_samples(want, false),
                        !want.empty() && want[0] == 1 ? " or " + with_samples(want, true) : ""),
            kShapeHelp);
     }
-    if (is[0] == 0) fail(fmt::format("array '{}' holds no samples", a.name), "give at least one");
+    if (is[0] == 0) fail(Code::sample_count, fmt::format("array '{}' holds no samples", a.name), "give at least one");
     if (i > 0 && is[0] != count) {
-      fail(fmt::format("'{}' holds {} samples, but the inputs before it {}", a.name, is[0], count), "give as many of each input");
+      fail(Code::sample_count, fmt::format("'{}' holds {} samples, but the inputs before it {}", a.name, is[0], count),
+           "give as many of each input");
     }
     count = is[0];
     std::vector<float> values = a.floats();
     const size_t each = values.size() / size_t(count);
     for (size_t k = 0; k < values.size(); k++) {
       if (!std::isfinite(values[k])) {
-        fail(fmt::format("input '{}' holds {} in sample {}", spec.name, std::isnan(values[k]) ? "NaN" : "infinity", k / each),
+        fail(Code::nonfinite_data,
+             fmt::format("input '{}' holds {} in sample {}", spec.name, std::isnan(values[k]) ? "NaN" : "infinity", k / each),
              "leave such samples out");
       }
     }
@@ -123,10 +127,11 @@ class Loader {
 
   void labels(const NpArray& a, Samples& s) const {
     if (elements(a.shape) != s.count || a.shape.empty() || a.shape[0] != s.count) {
-      fail(fmt::format("labels are {}, but there are {} samples", to_text(a.shape), s.count), "give one label for each sample");
+      fail(Code::sample_count, fmt::format("labels are {}, but there are {} samples", to_text(a.shape), s.count),
+           "give one label for each sample");
     }
     for (double v : a.floats())
-      if (!(std::abs(v) < 1e15)) fail("labels hold a value that is no class number");
+      if (!(std::abs(v) < 1e15)) fail(Code::nonfinite_data, "labels hold a value that is no class number");
     s.labels = a.integers();
   }
 

@@ -1,5 +1,6 @@
 #include "compiler/stack_trace.h"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -41,13 +42,16 @@ bool parse_frame(std::string_view line, Location& frame) {
   return true;
 }
 
-bool is_marker(std::string_view line) { return line.find_first_not_of(" ^~") == std::string_view::npos; }  // "   ~~^~~"
+bool is_marker(std::string_view line) {  // "   ~~^~~"
+  return line.find_first_not_of(" ^~") == std::string_view::npos && line.find_first_of("^~") != std::string_view::npos;
+}
 
 }  // namespace
 
 Location parse_stack_trace(std::string_view trace) {
   Location user, last, frame;
   bool open = false;
+  size_t indent = 0;  // of the source text
   auto close = [&] {
     if (!open) return;
     last = frame;
@@ -62,8 +66,11 @@ Location parse_stack_trace(std::string_view trace) {
       close();
       frame = next;
       open = true;
-    } else if (open && frame.text.empty() && !is_marker(line)) {
+    } else if (open && is_marker(line)) {
+      if (!frame.text.empty() && frame.marks.empty() && line.size() > indent) frame.marks = std::string(line.substr(indent));
+    } else if (open && frame.text.empty()) {
       frame.text = std::string(stripped(line));
+      indent = std::min(line.size(), line.find_first_not_of(" \t"));
     }
   }
   close();

@@ -1,9 +1,9 @@
 #include "compiler/target.h"
 
 #include <algorithm>
-#include <numeric>
 #include <sstream>
 
+#include "ir/close_names.h"
 #include "ir/diag.h"
 
 namespace corten {
@@ -37,19 +37,6 @@ static constexpr Target kTargets[] = {
 
 std::span<const Target> all_targets() { return kTargets; }
 
-static size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t(0));
-  for (size_t i = 0; i < a.size(); i++) {
-    size_t diagonal = row[0]++;
-    for (size_t j = 0; j < b.size(); j++) {
-      const size_t next = std::min({diagonal + (a[i] != b[j]), row[j] + 1, row[j + 1] + 1});
-      diagonal = row[j + 1], row[j + 1] = next;
-    }
-  }
-  return row.back();
-}
-
 const Target& target_named(std::string_view name) {
   std::string close, all;
   for (const Target& t : kTargets) {
@@ -59,7 +46,8 @@ const Target& target_named(std::string_view name) {
       close += (close.empty() ? "" : ", ") + std::string(t.name);
     all += (all.empty() ? "" : ", ") + std::string(t.name);
   }
-  throw Error("no target named \"" + std::string(name) + "\"", close.empty() ? "one of " + all : "did you mean " + close + "?");
+  throw Error(Code::unknown_target, "no target named \"" + std::string(name) + "\"",
+              close.empty() ? "one of " + all : "did you mean " + close + "?");
 }
 
 std::string_view to_text(Tier tier) { return tier == Tier::scalar ? "scalar" : tier == Tier::dsp ? "dsp" : "mve"; }

@@ -117,7 +117,7 @@ std::string readable(std::string expression) {
 int64_t read_int(const Json& sym_int, std::string* symbolic) {
   const auto [tag, value] = sym_int.tagged();
   if (tag == "as_int") return value.integer();
-  if (tag != "as_expr") sym_int.fail("an integer is expected");
+  if (tag != "as_expr") sym_int.fail(Code::not_an_export, "an integer is expected");
   if (symbolic) *symbolic = readable(value.at("expr_str").text());
   return -1;
 }
@@ -142,11 +142,11 @@ TensorMeta read_tensor_meta(const Json& json, bool with_strides) {
   else
     meta.refused = name_of_scalar_type(type.integer());
   if (const auto layout = json.find("layout"); layout && layout->integer() != 7) {
-    layout->fail("only strided (dense) tensors are supported", "call .to_dense() before the export");
+    layout->fail(Code::unsupported_dtype, "only strided (dense) tensors are supported", "call .to_dense() before the export");
   }
   int64_t count = 1;
   const auto sizes = json.at("sizes").items();
-  if (sizes.size() > kMaxRank) json.fail(fmt::format("{} dimensions are too many", sizes.size()));
+  if (sizes.size() > kMaxRank) json.fail(Code::not_an_export, fmt::format("{} dimensions are too many", sizes.size()));
   for (const Json& size : sizes) {
     std::string symbolic;
     int64_t n = read_int(size, &symbolic);
@@ -154,16 +154,16 @@ TensorMeta read_tensor_meta(const Json& json, bool with_strides) {
       if (meta.symbolic_dim < 0) meta.symbolic = symbolic, meta.symbolic_dim = int(meta.shape.size());
       n = 1;
     }
-    if (n < 0) size.fail(fmt::format("the size {} is negative", n));
+    if (n < 0) size.fail(Code::not_an_export, fmt::format("the size {} is negative", n));
     meta.shape.push_back(n);
     if (__builtin_mul_overflow(count, n, &count) || count > kMaxElements)
-      json.fail("the tensor is too large: " + to_text(meta.shape));
+      json.fail(Code::too_large, "the tensor is too large: " + to_text(meta.shape));
   }
   if (!with_strides) return meta;
   for (const Json& stride : json.at("strides").items()) meta.strides.push_back(read_int(stride, nullptr));
   meta.offset = read_int(json.at("storage_offset"), nullptr);
   if (meta.strides.size() != meta.shape.size())
-    json.fail(fmt::format("{} sizes, but {} strides", meta.shape.size(), meta.strides.size()));
+    json.fail(Code::not_an_export, fmt::format("{} sizes, but {} strides", meta.shape.size(), meta.strides.size()));
   return meta;
 }
 
@@ -181,11 +181,12 @@ std::shared_ptr<Tensor> materialise(const std::vector<uint8_t>& storage, const T
              __builtin_add_overflow(last, reach, &last);
   }
   if (wrong) {
-    fail_file(subject, fmt::format("'{}' has sizes {}, strides {} and offset {}", name, to_text(meta.shape), to_text(meta.strides),
-                                   meta.offset));
+    fail_file(
+        subject, Code::damaged_archive,
+        fmt::format("'{}' has sizes {}, strides {} and offset {}", name, to_text(meta.shape), to_text(meta.strides), meta.offset));
   }
   if (count > 0 && last >= held) {
-    fail_file(subject,
+    fail_file(subject, Code::damaged_archive,
               fmt::format("the data of '{}' is too short: {} elements are there, sizes {} and strides {} ask for element {}", name,
                           held, to_text(meta.shape), to_text(meta.strides), last));
   }
@@ -199,7 +200,8 @@ std::shared_ptr<Tensor> materialise(const std::vector<uint8_t>& storage, const T
     if (is_float) {
       const float f = to_float(element, meta.dtype);
       if (!std::isfinite(f)) {
-        fail_file(subject, fmt::format("'{}' holds {} at {}", name, std::isnan(f) ? "NaN" : "infinity", index_text(meta.shape, to)),
+        fail_file(subject, Code::nonfinite_weight,
+                  fmt::format("'{}' holds {} at {}", name, std::isnan(f) ? "NaN" : "infinity", index_text(meta.shape, to)),
                   std::isnan(f) ? "check the training; NaN cannot be quantised" : "replace infinities by a large finite number");
       }
       memcpy(out->bytes.data() + to * 4, &f, 4);

@@ -123,7 +123,7 @@ void collect(BoardDump& dump, const Program& program, const Parted& parted) {
 }
 
 [[noreturn]] void refuse(const BoardDump& dump, int64_t first_bad_line) {
-  Diag d;
+  Diag d(Code::board_log);
   d.subject = dump.source;
   d.help = "trace with runtime/trace.h, and give the log as it came from the board";
   if (!dump.contradictory.empty()) {
@@ -226,7 +226,7 @@ BoardDump dump_of_arrays(const std::string& path, const Program& program) {
   std::map<std::string, NpArray> arrays;
   for (NpArray& a : read_arrays(path)) arrays[a.name] = std::move(a);
   const auto fail = [&](const std::string& message) {
-    Diag d;
+    Diag d(Code::board_log);
     d.subject = path, d.message = message, d.help = "`corten decode LOG --image model.corten -o FILE.npz` writes such files";
     throw Error(d);
   };

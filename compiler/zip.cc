@@ -27,39 +27,6 @@ std::string text_of(zip_error_t* error) {
 
 }  // namespace
 
-namespace {
-
-bool is_utf8(std::string_view s) {
-  for (size_t i = 0; i < s.size();) {
-    const auto c = static_cast<unsigned char>(s[i++]);
-    int follow = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : -1;
-    if (follow < 0) return false;
-    for (; follow > 0; follow--)
-      if (i == s.size() || (static_cast<unsigned char>(s[i++]) & 0xc0) != 0x80) return false;
-  }
-  return true;
-}
-
-// What a damaged file holds may get into a message; it shall not get to the terminal.
-std::string printable(std::string s) {
-  const bool utf8 = is_utf8(s);
-  for (char& c : s) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u < 32 || u == 127 || (u > 127 && !utf8)) c = '?';
-  }
-  return s;
-}
-
-}  // namespace
-
-void fail_file(std::string path, std::string message, std::string help) {
-  Diag d;
-  d.message = printable(std::move(message));
-  d.help = std::move(help);
-  d.subject = std::move(path);
-  throw Error(std::move(d));
-}
-
 struct Zip::State {
   std::vector<uint8_t> bytes;  // the archive, if it came from memory; outlives `zip`
   zip_t* zip = nullptr;
@@ -74,17 +41,18 @@ Zip& Zip::operator=(Zip&&) noexcept = default;
 
 Zip::Zip(const std::string& path) : path_(path), state_(std::make_unique<State>()) {
   std::error_code folder;
-  if (std::filesystem::is_directory(path, folder)) fail("is a folder, not a file");
+  if (std::filesystem::is_directory(path, folder)) fail(Code::no_file, "is a folder, not a file");
   int code = 0;
   state_->zip = zip_open(path.c_str(), ZIP_RDONLY, &code);
   if (!state_->zip) {
     zip_error_t error;
     zip_error_init_with_code(&error, code);
-    if (code == ZIP_ER_NOENT) fail("there is no such file");
+    if (code == ZIP_ER_NOENT) fail(Code::no_file, "there is no such file");
     if (code == ZIP_ER_NOZIP) {
-      fail(is_zip(path) ? "the zip archive is cut short or damaged: its directory is missing" : "not a zip archive");
+      fail(Code::damaged_archive,
+           is_zip(path) ? "the zip archive is cut short or damaged: its directory is missing" : "not a zip archive");
     }
-    fail("cannot open the zip archive: " + text_of(&error));
+    fail(Code::damaged_archive, "cannot open the zip archive: " + text_of(&error));
   }
   list();
 }
@@ -97,42 +65,50 @@ Zip::Zip(std::vector<uint8_t> bytes, std::string path) : path_(std::move(path)),
   if (source) state_->zip = zip_open_from_source(source, ZIP_RDONLY, &error);
   if (!state_->zip) {
     if (source) zip_source_free(source);
-    fail("cannot open the zip archive within: " + text_of(&error));
+    fail(Code::damaged_archive, "cannot open the zip archive within: " + text_of(&error));
   }
   list();
 }
 
-void Zip::fail(std::string message, std::string help) const { fail_file(path_, std::move(message), std::move(help)); }
+void Zip::fail(Code code, std::string message, std::string help) const {
+  fail_file(path_, code, std::move(message), std::move(help));
+}
 
 void Zip::list() {
   const zip_int64_t count = zip_get_num_entries(state_->zip, 0);
-  if (count < 0 || uint64_t(count) > kMaxEntries) fail(fmt::format("the zip archive lists {} entries", count));
+  if (count < 0 || uint64_t(count) > kMaxEntries)
+    fail(Code::damaged_archive, fmt::format("the zip archive lists {} entries", count));
   for (zip_int64_t i = 0; i < count; i++) {
     const char* name = zip_get_name(state_->zip, zip_uint64_t(i), ZIP_FL_ENC_RAW);
-    if (!name) fail(fmt::format("entry {} of the zip archive has no name", i));
-    if (!index_.emplace(name, uint64_t(i)).second) fail(fmt::format("the zip archive has two entries named '{}'", name));
+    if (!name) fail(Code::damaged_archive, fmt::format("entry {} of the zip archive has no name", i));
+    if (!index_.emplace(name, uint64_t(i)).second)
+      fail(Code::damaged_archive, fmt::format("the zip archive has two entries named '{}'", name));
     names_.push_back(name);
   }
 }
 
 std::vector<uint8_t> Zip::read(std::string_view name) const {
   auto it = index_.find(std::string(name));
-  if (it == index_.end()) fail(fmt::format("the archive has no entry '{}'", name));
+  if (it == index_.end()) fail(Code::damaged_archive, fmt::format("the archive has no entry '{}'", name));
   zip_stat_t stat;
   zip_stat_init(&stat);
-  if (zip_stat_index(state_->zip, it->second, 0, &stat) != 0) fail(fmt::format("cannot read the entry '{}'", name));
+  if (zip_stat_index(state_->zip, it->second, 0, &stat) != 0)
+    fail(Code::damaged_archive, fmt::format("cannot read the entry '{}'", name));
   constexpr zip_uint64_t kWanted = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
-  if ((stat.valid & kWanted) != kWanted) fail(fmt::format("the entry '{}' has no size", name));
+  if ((stat.valid & kWanted) != kWanted) fail(Code::damaged_archive, fmt::format("the entry '{}' has no size", name));
   if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE) {
-    fail(fmt::format("the entry '{}' is packed by method {}", name, stat.comp_method), "use stored or deflated entries");
+    fail(Code::damaged_archive, fmt::format("the entry '{}' is packed by method {}", name, stat.comp_method),
+         "use stored or deflated entries");
   }
-  if (stat.size > kMaxEntry) fail(fmt::format("the entry '{}' claims {} bytes; {} is the limit", name, stat.size, kMaxEntry));
+  if (stat.size > kMaxEntry)
+    fail(Code::damaged_archive, fmt::format("the entry '{}' claims {} bytes; {} is the limit", name, stat.size, kMaxEntry));
   const uint64_t most = stat.comp_method == ZIP_CM_STORE ? stat.comp_size : stat.comp_size * kMaxDeflate + 64;
   if (stat.comp_size > kMaxEntry || stat.size > most) {
-    fail(fmt::format("the entry '{}' claims {} bytes, but holds {} packed ones", name, stat.size, stat.comp_size));
+    fail(Code::damaged_archive,
+         fmt::format("the entry '{}' claims {} bytes, but holds {} packed ones", name, stat.size, stat.comp_size));
   }
   zip_file_t* file = zip_fopen_index(state_->zip, it->second, 0);
-  if (!file) fail(fmt::format("cannot read the entry '{}': {}", name, zip_strerror(state_->zip)));
+  if (!file) fail(Code::damaged_archive, fmt::format("cannot read the entry '{}': {}", name, zip_strerror(state_->zip)));
   std::vector<uint8_t> bytes;
   for (;;) {  // in chunks: what is allocated is what is there, whatever the directory claims
     const size_t at = bytes.size();
@@ -142,14 +118,15 @@ std::vector<uint8_t> Zip::read(std::string_view name) const {
     if (got < 0) {
       const std::string why = zip_file_strerror(file);
       zip_fclose(file);
-      fail(fmt::format("the entry '{}' is damaged: {}", name, why));
+      fail(Code::damaged_archive, fmt::format("the entry '{}' is damaged: {}", name, why));
     }
     bytes.resize(at + size_t(got));
     if (got == 0 || bytes.size() > stat.size) break;
   }
   zip_fclose(file);
   if (bytes.size() != stat.size) {
-    fail(fmt::format("the entry '{}' has {} bytes instead of the {} it claims", name, bytes.size(), stat.size));
+    fail(Code::damaged_archive,
+         fmt::format("the entry '{}' has {} bytes instead of the {} it claims", name, bytes.size(), stat.size));
   }
   return bytes;
 }

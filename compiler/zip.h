@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/diag.h"
+
 namespace corten {
 
 class Zip {
@@ -31,14 +33,11 @@ class Zip {
  private:
   struct State;
   void list();
-  [[noreturn]] void fail(std::string message, std::string help = {}) const;
+  [[noreturn]] void fail(Code, std::string message, std::string help = {}) const;
   std::string path_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, uint64_t> index_;
   std::unique_ptr<State> state_;
 };
-
-// The Error that readers of files throw: about the file as a whole.
-[[noreturn]] void fail_file(std::string path, std::string message, std::string help = {});
 
 }  // namespace corten

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "ir/codes.h"
+
 namespace corten {
 
 // A place in the user's Python: the innermost frame of the exported stack_trace that is not PyTorch's own.
@@ -12,28 +14,30 @@ struct Location {
   int line = 0;          // 0: unknown
   std::string function;  // "forward"
   std::string text;      // the source line, stripped
+  std::string marks;     // what Python put under the text, from its first character: "    ~~~^^^"; "" if nothing
   std::string module;    // path of the nn.Module, "layers.0.conv"
 };
 
 enum class Severity { error, warning, note };
 
 struct Diag {
+  explicit Diag(Code c, std::string what = {}, std::string to_do = {})
+      : code(c), message(std::move(what)), help(std::move(to_do)) {}
+
+  Code code;
   Severity severity = Severity::error;
-  std::string message;  // what is wrong, with the values
-  std::string help;     // what to do
-  std::string subject;  // the .pt2, .npz or .corten file
-  std::string node;     // node in the graph, "" if none
-  std::string aten;     // its ATen op, "" if none
+  std::string message;             // what is wrong, with the values
+  std::string help;                // what to do
+  std::vector<std::string> notes;  // what else there is to know: costs, the largest contributors
+  std::string subject;             // the .pt2, .npz or .corten file
+  std::string node;                // node in the graph, "" if none
+  std::string aten;                // its ATen op, "" if none
   Location where;
 };
 
-// "error: message\n  --> model.py:12 in forward: self.conv(x)\n  node ..., aten ...\n  help: ..."
-std::string to_text(const Diag&);
-
 struct Error : std::runtime_error {
-  explicit Error(std::string message, std::string help = {}) : std::runtime_error(message) {
-    diag.message = std::move(message), diag.help = std::move(help);
-  }
+  explicit Error(Code code, std::string message, std::string help = {})
+      : std::runtime_error(message), diag(code, message, std::move(help)) {}
   explicit Error(Diag d) : std::runtime_error(d.message), diag(std::move(d)) {}
   Diag diag;
 };
@@ -43,5 +47,8 @@ struct Errors : std::runtime_error {
   explicit Errors(std::vector<Diag> d) : std::runtime_error(d.empty() ? "" : d[0].message), diags(std::move(d)) {}
   std::vector<Diag> diags;
 };
+
+// The Error that readers and writers of files throw: about the file as a whole.
+[[noreturn]] void fail_file(std::string path, Code, std::string message, std::string help = {});
 
 }  // namespace corten

@@ -243,10 +243,8 @@ void Graph::remove_dead() {
   nodes = std::move(kept);
 }
 
-void fail(const Graph& g, const Node& n, std::string message, std::string help) {
-  Diag d;
-  d.message = std::move(message);
-  d.help = std::move(help);
+void fail(const Graph& g, const Node& n, Code code, std::string message, std::string help) {
+  Diag d(code, std::move(message), std::move(help));
   d.subject = g.source;
   d.node = n.name;
   d.aten = n.aten;

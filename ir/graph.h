@@ -122,7 +122,7 @@ struct Graph {
 };
 
 // An Error about this node: its name, ATen op and the user's line.
-[[noreturn]] void fail(const Graph&, const Node&, std::string message, std::string help = {});
+[[noreturn]] void fail(const Graph&, const Node&, Code, std::string message, std::string help = {});
 
 std::string print(const Graph&);                                    // docs/ir.md
 Graph parse(std::string_view text, std::string source = "<text>");  // throws Error

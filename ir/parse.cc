@@ -47,9 +47,7 @@ class Parser {
   }
 
   [[noreturn]] void fail_at(int line, std::string message, std::string help = {}) const {
-    Diag d;
-    d.message = std::move(message);
-    d.help = std::move(help);
+    Diag d(Code::internal, std::move(message), std::move(help));
     d.where.file = g_.source;
     d.where.line = line;
     size_t begin = 0;

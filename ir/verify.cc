@@ -27,8 +27,7 @@ class Verifier {
   bool known(ValueId v) const { return v >= 0 && size_t(v) < g_.values.size(); }
 
   [[noreturn]] void wrong(std::string message) const {
-    Diag d;
-    d.message = std::move(message);
+    Diag d(Code::internal, std::move(message));
     d.subject = g_.source;
     throw Error(std::move(d));
   }
@@ -78,20 +77,22 @@ class Verifier {
   }
 
   void node(const Node& n) {
-    if (n.op.empty()) fail(g_, n, "the node has no operator");
-    if (n.name.empty()) fail(g_, n, "the node has no name (operator " + n.op + ")");
-    if (!node_names_.insert(n.name).second) fail(g_, n, "two nodes are named " + n.name);
-    if (!n.in_names.empty() && n.in_names.size() != n.in.size()) fail(g_, n, "operands and their names differ in number");
+    if (n.op.empty()) fail(g_, n, Code::internal, "the node has no operator");
+    if (n.name.empty()) fail(g_, n, Code::internal, "the node has no name (operator " + n.op + ")");
+    if (!node_names_.insert(n.name).second) fail(g_, n, Code::internal, "two nodes are named " + n.name);
+    if (!n.in_names.empty() && n.in_names.size() != n.in.size())
+      fail(g_, n, Code::internal, "operands and their names differ in number");
     for (ValueId v : n.in) {
       if (v == kNone) continue;
-      if (!known(v)) fail(g_, n, "an operand names no value of the graph (" + std::to_string(v) + ")");
-      if (!defined_[size_t(v)] && !g_[v].data) fail(g_, n, "operand %" + g_[v].name + " is not computed before this node");
+      if (!known(v)) fail(g_, n, Code::internal, "an operand names no value of the graph (" + std::to_string(v) + ")");
+      if (!defined_[size_t(v)] && !g_[v].data)
+        fail(g_, n, Code::internal, "operand %" + g_[v].name + " is not computed before this node");
     }
     for (ValueId v : n.out) {
       if (v == kNone) continue;
-      if (!known(v)) fail(g_, n, "a result names no value of the graph (" + std::to_string(v) + ")");
-      if (g_[v].data) fail(g_, n, "result %" + g_[v].name + " is a constant");
-      if (defined_[size_t(v)]) fail(g_, n, "result %" + g_[v].name + " is already defined");
+      if (!known(v)) fail(g_, n, Code::internal, "a result names no value of the graph (" + std::to_string(v) + ")");
+      if (g_[v].data) fail(g_, n, Code::internal, "result %" + g_[v].name + " is a constant");
+      if (defined_[size_t(v)]) fail(g_, n, Code::internal, "result %" + g_[v].name + " is already defined");
       defined_[size_t(v)] = true;
     }
   }

@@ -106,7 +106,7 @@ void quantised_clamp(const Quant& q, Clamp c, int& lo, int& hi) {
 
 const Quant& quant_of(const Graph& g, ValueId v, const Node& n) {
   if (!g[v].quant)
-    fail(g, n, "value '" + g[v].name + "' has no scale",
+    fail(g, n, Code::no_calibration, "value '" + g[v].name + "' has no scale",
          "quantise it in PyTorch (PT2E), or give calibration data with --calibrate so that Corten chooses one");
   return *g[v].quant;
 }

@@ -25,7 +25,7 @@ struct Operand {
 inline Operand operand(const Legalizer& l, std::string_view name) {
   const ValueId v = l.optional_tensor(name);
   if (v != kNone) return {v, 0};
-  if (!l.n.has(name)) l.fail("argument '" + std::string(name) + "' of " + l.n.aten + " is missing");
+  if (!l.n.has(name)) l.fail(Code::unsupported_use, "argument '" + std::string(name) + "' of " + l.n.aten + " is missing");
   return {kNone, l.n.real(name)};
 }
 
@@ -45,7 +45,8 @@ inline std::vector<int64_t> spread(const Legalizer& l, std::string_view name, si
   if (v.empty()) v = std::move(missing);
   if (v.size() == 1) v.resize(dims, v[0]);
   if (v.size() != dims)
-    l.fail("argument '" + std::string(name) + "' of " + l.n.aten + " needs " + std::to_string(dims) + " numbers");
+    l.fail(Code::unsupported_use,
+           "argument '" + std::string(name) + "' of " + l.n.aten + " needs " + std::to_string(dims) + " numbers");
   return v;
 }
 
@@ -121,7 +122,7 @@ inline Shape broadcast_shape(const Graph& g, const Node& n) {
     fits = a[d] == b[d] || a[d] == 1 || b[d] == 1;
     out[d] = a[d] == 1 ? b[d] : a[d];
   }
-  if (!fits) fail(g, n, "shapes " + to_text(a) + " and " + to_text(b) + " do not broadcast");
+  if (!fits) fail(g, n, Code::unsupported_use, "shapes " + to_text(a) + " and " + to_text(b) + " do not broadcast");
   return out;
 }
 
@@ -283,7 +284,7 @@ struct Scaled {
 inline Scaled scaled(const LowerArgs& a, ValueId v) {
   const Quant& q = quant_of(a.g, v, a.n);
   if (q.scale.size() != 1)
-    fail(a.g, a.n, "value '" + a.g[v].name + "' has a scale per channel, which " + a.n.op + " does not take",
+    fail(a.g, a.n, Code::bad_scales, "value '" + a.g[v].name + "' has a scale per channel, which " + a.n.op + " does not take",
          "quantise it per tensor");
   return {q.scale[0], q.zero[0]};
 }
@@ -300,14 +301,15 @@ inline Bounds bounds(const LowerArgs& a) {
 
 inline std::vector<uint32_t> extents32(const LowerArgs& a, const Shape& s) {
   if (elements(s) > INT32_MAX)
-    fail(a.g, a.n, "a tensor of shape " + to_text(s) + " is too large", "tensors have to stay below 2^31 elements");
+    fail(a.g, a.n, Code::too_large, "a tensor of shape " + to_text(s) + " is too large",
+         "tensors have to stay below 2^31 elements");
   return {s.begin(), s.end()};
 }
 
 // A size that the params hold in 16 bits.
 inline uint16_t extent16(const LowerArgs& a, int64_t size, std::string_view what) {
   if (size < 0 || size > 65535)
-    fail(a.g, a.n, std::string(what) + " " + std::to_string(size) + " does not fit the kernels' limit of 65535",
+    fail(a.g, a.n, Code::too_large, std::string(what) + " " + std::to_string(size) + " does not fit the kernels' limit of 65535",
          "use a smaller tensor, or split it");
   return uint16_t(size);
 }
@@ -317,7 +319,8 @@ inline Broadcast broadcast_loops(const LowerArgs& a) {
   const std::vector<uint32_t> ea = extents32(a, sa), eb = extents32(a, sb);
   Broadcast loops;
   if (!make_broadcast(int32_t(ea.size()), ea.data(), int32_t(eb.size()), eb.data(), &loops))
-    fail(a.g, a.n, "broadcasting " + to_text(sa) + " with " + to_text(sb) + " needs more than four nested loops",
+    fail(a.g, a.n, Code::unsupported_use,
+         "broadcasting " + to_text(sa) + " with " + to_text(sb) + " needs more than four nested loops",
          "reshape or expand one of them first");
   return loops;
 }

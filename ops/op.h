@@ -37,8 +37,8 @@ class Legalizer {
   ValueId emit_constant(std::string name, Shape shape, const std::vector<float>& data);
   void result(ValueId v, int output = 0);  // what stands for the ATen node's output
   ValueId result_of(int output) const { return output < int(results_.size()) ? results_[size_t(output)] : kNone; }
-  [[noreturn]] void fail(std::string message, std::string help = {}) const {
-    corten::fail(g, n, std::move(message), std::move(help));
+  [[noreturn]] void fail(Code code, std::string message, std::string help = {}) const {
+    corten::fail(g, n, code, std::move(message), std::move(help));
   }
 
  private:

@@ -30,7 +30,8 @@ std::vector<double> real_bias(const Graph& g, const Node& n, int64_t channels, c
       const size_t c = !v.quant || v.quant->axis < 0 ? 0 : size_t(o);
       b[size_t(o)] = v.quant ? (q - v.quant->zero[c]) * v.quant->scale[c] : q * accumulator_scale[size_t(o)];
     } else {
-      fail(g, n, "bias '" + v.name + "' has type " + std::string(to_text(v.data->dtype)), "use a float32 or an int32 bias");
+      fail(g, n, Code::unsupported_dtype, "bias '" + v.name + "' has type " + std::string(to_text(v.data->dtype)),
+           "use a float32 or an int32 bias");
     }
   }
   return b;
@@ -95,9 +96,11 @@ void quantise_weights(Graph& g, Node& n) {
   const bool given = w.quant.has_value();
   if (given) {
     for (int32_t z : w.quant->zero)
-      if (z != 0) fail(g, n, "weight '" + w.name + "' has zero point " + std::to_string(z), "quantise weights symmetrically");
+      if (z != 0)
+        fail(g, n, Code::bad_scales, "weight '" + w.name + "' has zero point " + std::to_string(z),
+             "quantise weights symmetrically");
     if (w.data->dtype != DType::i8 || (w.quant->axis > 0 && w.quant->scale.size() > 1))
-      fail(g, n, "weight '" + w.name + "' is not int8 with one scale per tensor or per output channel",
+      fail(g, n, Code::bad_scales, "weight '" + w.name + "' is not int8 with one scale per tensor or per output channel",
            "quantise weights as int8 along axis 0");
     *weights = *w.data;
     scales = channel_scales(*w.quant, channels);
@@ -166,7 +169,7 @@ WeightTables weight_tables(const Graph& g, const Node& n, int64_t taps) {
     const int64_t reach =
         std::max({std::abs(folded), std::abs(folded + up), std::abs(folded + down), std::abs(folded) + std::max(up, -down)});
     if (reach > INT32_MAX)
-      fail(g, n,
+      fail(g, n, Code::too_large,
            "output channel " + std::to_string(o) + " can overflow the 32-bit accumulator (up to " + std::to_string(reach) + ")",
            "split the layer, or keep its bias and weights in proportion");
     most = std::max(most, reach);

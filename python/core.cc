@@ -13,6 +13,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "compiler/budget.h"
 #include "compiler/compare.h"
 #include "compiler/emit.h"
 #include "compiler/explain.h"
@@ -22,6 +23,7 @@
 #include "compiler/program_file.h"
 #include "compiler/report.h"
 #include "compiler/target.h"
+#include "ir/render.h"
 #include "python/task.h"
 #if __has_include("compiler/report_html.h")
 #include "compiler/report_html.h"
@@ -58,23 +60,44 @@ void translate(const std::exception_ptr& thrown, void*) {
   }
 }
 
-const char* text_of(Severity s) { return s == Severity::error ? "error" : s == Severity::warning ? "warning" : "note"; }
+std::string trimmed(std::string s) {
+  while (s.ends_with('\n')) s.pop_back();
+  return s;
+}
+
+void bind_codes(nb::module_& m) {
+  nb::enum_<Code> codes(m, "Code", "What `corten explain` explains.");
+  for (const CodeInfo& c : all_codes()) codes.value(c.name.data(), c.code, c.title.data());
+  m.def(
+      "code_named", [](const std::string& text) { return find_code(text) ? find_code(text)->code : Code::internal; }, "text"_a,
+      "the code of this text, as in C0101");
+  m.def(
+      "render", [](const std::vector<Diag>& diags) { return trimmed(render(diags, Format::full)); }, "diagnostics"_a,
+      "as the command shows them, without colour");
+}
 
 void bind_diagnostic(nb::module_& m) {
-  using State = std::tuple<int, std::string, std::string, std::string, std::string, std::string, std::string, int, std::string,
-                           std::string, std::string>;
+  using Texts = std::vector<std::string>;
+  using State = std::tuple<Code, int, Texts, Texts, int>;  // code, severity, texts in the order below, notes, line
+  const auto texts = [](auto& d) {
+    return std::vector{&d.message,    &d.help,           &d.subject,    &d.node,        &d.aten,
+                       &d.where.file, &d.where.function, &d.where.text, &d.where.marks, &d.where.module};
+  };
   nb::class_<Diag>(m, "Diagnostic", "One message of the compiler and the place that it is about.")
       .def(
           "__init__",
-          [](Diag* d, std::string message, std::string help, std::string subject) {
-            new (d) Diag;
-            d->message = std::move(message), d->help = std::move(help), d->subject = std::move(subject);
+          [](Diag* d, Code code, std::string message, std::string help, std::string subject) {
+            new (d) Diag(code, std::move(message), std::move(help));
+            d->subject = std::move(subject);
           },
-          "message"_a, "help"_a = "", "subject"_a = "")
+          "code"_a, "message"_a, "help"_a = "", "subject"_a = "")
       .def_prop_ro(
-          "severity", [](const Diag& d) { return text_of(d.severity); }, "'error', 'warning' or 'note'")
+          "code", [](const Diag& d) { return std::string(info_of(d.code).text); }, "what `corten explain` takes, as in 'C0101'")
+      .def_prop_ro(
+          "severity", [](const Diag& d) { return std::string(to_text(d.severity)); }, "'error', 'warning' or 'note'")
       .def_rw("message", &Diag::message, "what is wrong")
       .def_rw("help", &Diag::help, "what to do; '' if there is nothing to say")
+      .def_rw("notes", &Diag::notes, "what else there is to know, such as costs")
       .def_rw("subject", &Diag::subject, "the file or model that it is about")
       .def_ro("node", &Diag::node, "node of the exported graph, '' if none")
       .def_ro("aten", &Diag::aten, "that node's ATen operator, '' if none")
@@ -86,19 +109,20 @@ void bind_diagnostic(nb::module_& m) {
           "text", [](const Diag& d) { return d.where.text; }, "that line")
       .def_prop_ro(
           "module", [](const Diag& d) { return d.where.module; }, "path of the nn.Module, as in 'layers.0.conv'")
-      .def("__str__", [](const Diag& d) { return to_text(d); })
-      .def("__repr__", [](const Diag& d) { return "<Diagnostic " + std::string(text_of(d.severity)) + ": " + d.message + ">"; })
+      .def("__str__", [](const Diag& d) { return trimmed(render(std::vector{d}, Format::full)); })
+      .def("__repr__", [](const Diag& d) { return "<Diagnostic " + std::string(info_of(d.code).text) + ": " + d.message + ">"; })
       .def("__getstate__",
-           [](const Diag& d) {
-             return State(int(d.severity), d.message, d.help, d.subject, d.node, d.aten, d.where.file, d.where.line,
-                          d.where.function, d.where.text, d.where.module);
+           [texts](const Diag& d) {
+             Texts all;
+             for (const std::string* s : texts(d)) all.push_back(*s);
+             return State(d.code, int(d.severity), all, d.notes, d.where.line);
            })
-      .def("__setstate__", [](Diag& d, const State& s) {
-        new (&d) Diag;
-        int severity = 0;
-        std::tie(severity, d.message, d.help, d.subject, d.node, d.aten, d.where.file, d.where.line, d.where.function, d.where.text,
-                 d.where.module) = s;
-        d.severity = Severity(severity);
+      .def("__setstate__", [texts](Diag& d, const State& s) {
+        const auto& [code, severity, all, notes, line] = s;
+        new (&d) Diag(code);
+        d.severity = Severity(severity), d.notes = notes, d.where.line = line;
+        const auto to = texts(d);
+        for (size_t i = 0; i < std::min(to.size(), all.size()); i++) *to[i] = all[i];
       });
 }
 
@@ -165,6 +189,14 @@ struct Settings {
   bool float_io, keep_inputs;
 };
 
+// Bytes, or a size as the command takes it.
+std::optional<uint64_t> limit_of(const nb::object& limit, const char* name) {
+  if (limit.is_none()) return {};
+  const auto bytes = parse_bytes(nb::cast<std::string>(nb::str(limit)));
+  if (!bytes) throw nb::value_error((std::string(name) + " is no size: give bytes, or a text as in \"64K\" or \"1MiB\"").c_str());
+  return bytes;
+}
+
 CompileOptions options_of(const Model& model, const Settings& s) {
   const std::map<std::string, Goal> goals = {
       {"balanced", Goal::balanced}, {"speed", Goal::speed}, {"ram", Goal::ram}, {"size", Goal::size}};
@@ -179,16 +211,19 @@ using Compilation = std::tuple<Program, std::string, std::vector<Diag>>;
 
 Compilation compile_model(const Model& model, const std::optional<std::vector<Floats>>& data, const std::string& target,
                           const std::string& observer, const std::string& optimize, bool float_io, bool keep_inputs,
-                          nb::object progress) {
+                          const nb::object& max_flash, const nb::object& max_ram, nb::object progress) {
+  const Budget budget = {limit_of(max_flash, "max_flash"), limit_of(max_ram, "max_ram")};
   CompileOptions o = options_of(model, {target, observer, optimize, float_io, keep_inputs});
   if (data) o.samples = samples_of(*data);
   const std::string& path = model.path;
   return interruptible<Compilation>(
-      [o, path](Task& task) mutable {
+      [o, path, budget](Task& task) mutable {
         o.progress = [&task](int64_t done, int64_t all) { task.progress(done, all); };
         o.check = [&task] { task.check(); };
         const Compiled c = compile(o);
-        return Compilation(Program::from_bytes(c.image, path), report_text(report_json(c, o)), c.notes);
+        const Json report = report_json(c, o);
+        check_budget(report, c.image, budget);
+        return Compilation(Program::from_bytes(c.image, path), report_text(report), c.notes);
       },
       std::move(progress));
 }
@@ -412,6 +447,7 @@ std::optional<std::string> html_of(const std::string& report) {
 NB_MODULE(_core, m) {
   m.doc() = "The compiler. Use the package `corten`, which checks what comes in.";
   nb::register_exception_translator(translate);
+  bind_codes(m);
   bind_diagnostic(m);
   nb::class_<Model>(m, "Model", "A .pt2 that was read: its operators are all known.")
       .def_ro("path", &Model::path)
@@ -429,7 +465,8 @@ NB_MODULE(_core, m) {
   bind_comparison(m);
   m.def("open_model", &open_model, "path"_a);
   m.def("compile", &compile_model, "model"_a, "data"_a.none(), "target"_a, "observer"_a, "optimize"_a, "float_io"_a,
-        "keep_inputs"_a, "progress"_a.none(), "the program, its report as JSON, warnings");
+        "keep_inputs"_a, "max_flash"_a.none(), "max_ram"_a.none(), "progress"_a.none(),
+        "the program, its report as JSON, warnings");
   m.def("inputs_of", &list_inputs, "path"_a, "name, shape and type of each input of a .pt2, whatever its operators");
   m.def("explain", &explain_model, "path"_a, "data"_a.none(), "target"_a, "optimize"_a, "progress"_a.none(), "JSON");
   m.def(

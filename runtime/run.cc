@@ -5,6 +5,7 @@
 namespace corten {
 
 constexpr uint32_t kFewOperands = 4;
+static_assert(sizeof(void*) != 4 || sizeof(corten_model) == 60, "what compiler/budget.h counts as RAM");
 
 static void* resolve(const corten_model* m, uint32_t where) {
   return static_cast<uint8_t*>(m->memory[memory_of(where)].base) + offset_of(where);

@@ -19,7 +19,7 @@ build_packages=(
 )
 test_packages=(
   "doctest-dev /usr/include/doctest/doctest.h" "clang clang++" "clang-19 clang++-19" "clang-format clang-format"
-  "chromium chromium" "chromium-driver chromedriver" "espeak-ng espeak-ng"
+  "chromium chromium" "chromium-driver chromedriver" "espeak-ng espeak-ng" "zsh zsh" "fish fish"
 )
 
 missing() {  # missing ROW...: prints the packages whose command or file is not there

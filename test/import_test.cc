@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/stack_trace.h"
+#include "test/diag_text.h"
 #include "test/zip_file.h"
 
 using namespace corten;
@@ -131,9 +132,9 @@ std::string refusal(const std::string& path) {
     import_pt2(path);
     return "";
   } catch (const Error& e) {
-    s = to_text(e.diag);
+    s = told(e.diag);
   } catch (const Errors& e) {
-    for (const Diag& d : e.diags) s += to_text(d) + "\n";
+    for (const Diag& d : e.diags) s += told(d) + "\n";
   }
   const std::string folder = fs::path(path).parent_path().string() + "/";
   for (size_t at; (at = s.find(folder)) != std::string::npos;) s.erase(at, folder.size());

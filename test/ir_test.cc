@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ir/graph.h"
+#include "test/diag_text.h"
 
 using namespace corten;
 
@@ -15,7 +16,7 @@ std::string refusal(const std::function<void()>& f) {
   try {
     f();
   } catch (const Error& e) {
-    return to_text(e.diag);
+    return told(e.diag);
   }
   return "";
 }

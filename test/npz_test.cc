@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 
+#include "test/diag_text.h"
 #include "test/zip_file.h"
 
 using namespace corten;
@@ -51,7 +52,7 @@ std::string refusal(const Folder& folder, const std::function<void()>& f) {
   try {
     f();
   } catch (const Error& e) {
-    std::string s = to_text(e.diag);
+    std::string s = told(e.diag);
     for (size_t at; (at = s.find(folder.path.string() + "/")) != std::string::npos;) s.erase(at, folder.path.string().size() + 1);
     return s;
   }

@@ -29,21 +29,22 @@ std::vector<float> per_channel(const Legalizer& l, std::string_view name, size_t
   if (v == kNone) return std::vector<float>(channels, missing);
   std::vector<float> data = l.floats(v, std::string(name) + " of the batch norm");
   if (data.size() != channels)
-    l.fail("the batch norm's " + std::string(name) + " has " + std::to_string(data.size()) + " values for " +
-           std::to_string(channels) + " channels");
+    l.fail(Code::unsupported_use, "the batch norm's " + std::string(name) + " has " + std::to_string(data.size()) + " values for " +
+                                      std::to_string(channels) + " channels");
   return data;
 }
 
 void batch_norm(Legalizer& l) {
   const bool uses_running = l.optional_tensor("running_mean") != kNone && l.optional_tensor("running_var") != kNone;
   if (l.n.flag("training") || l.n.flag("train") || !uses_running)
-    l.fail("batch norm computes statistics of the batch at run time",
+    l.fail(Code::train_mode, "batch norm computes statistics of the batch at run time",
            uses_running ? "the model was exported in training mode: call model.eval() before torch.export"
                         : "use track_running_stats=True and call model.eval() before torch.export");
   const ValueId x = l.tensor("input");
   const Shape& shape = l.shape(x);
   if (shape.size() < 2 || shape.size() > 4)
-    l.fail("batch norm of a tensor of shape " + to_text(shape) + " is not supported", "it takes (N, C), (N, C, L) or (N, C, H, W)");
+    l.fail(Code::unsupported_use, "batch norm of a tensor of shape " + to_text(shape) + " is not supported",
+           "it takes (N, C), (N, C, L) or (N, C, H, W)");
   const size_t channels = size_t(shape[1]);
   const std::vector<float> mean = per_channel(l, "running_mean", channels, 0), var = per_channel(l, "running_var", channels, 1);
   const std::vector<float> weight = per_channel(l, "weight", channels, 1), bias = per_channel(l, "bias", channels, 0);
@@ -53,7 +54,8 @@ void batch_norm(Legalizer& l) {
     scale[c] = weight[c] / std::sqrt(double(var[c]) + eps);
     shift[c] = bias[c] - mean[c] * scale[c];
     if (!std::isfinite(scale[c]) || !std::isfinite(shift[c]))
-      l.fail("channel " + std::to_string(c) + " of the batch norm has no finite scale: weight " + std::to_string(weight[c]) +
+      l.fail(Code::nonfinite_weight,
+             "channel " + std::to_string(c) + " of the batch norm has no finite scale: weight " + std::to_string(weight[c]) +
                  ", variance " + std::to_string(var[c]) + ", mean " + std::to_string(mean[c]) + ", bias " + std::to_string(bias[c]),
              "check the trained parameters for NaN and infinity");
   }
@@ -82,7 +84,7 @@ void infer(Graph& g, Node& n) {
   const Shape& s = g[n.in[0]].shape;
   const size_t scales = n.reals("scale").size();
   if (channels_of(g, n) != int64_t(scales) || n.reals("shift").size() != scales)
-    fail(g, n, "affine has " + std::to_string(scales) + " scales for a tensor of shape " + to_text(s));
+    fail(g, n, Code::unsupported_use, "affine has " + std::to_string(scales) + " scales for a tensor of shape " + to_text(s));
   g[n.out[0]].shape = s;
 }
 

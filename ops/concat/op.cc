@@ -39,14 +39,14 @@ ValueId concat(Legalizer& l, std::vector<ValueId> parts, int64_t dim) {
 
 std::vector<ValueId> parts_of(const Legalizer& l) {
   std::vector<ValueId> parts = l.tensors("tensors");
-  if (parts.empty()) l.fail(l.n.aten + " of no tensors");
+  if (parts.empty()) l.fail(Code::unsupported_use, l.n.aten + " of no tensors");
   return parts;
 }
 
 void cat(Legalizer& l) {
   std::vector<ValueId> parts = parts_of(l);
   std::erase_if(parts, [&](ValueId v) { return l.shape(v) == Shape{0}; });  // PyTorch skips these whatever their rank
-  if (parts.empty()) l.fail("cat of empty tensors");
+  if (parts.empty()) l.fail(Code::unsupported_use, "cat of empty tensors");
   l.result(concat(l, parts, l.dim(l.n.integer("dim", 0), int(l.shape(parts[0]).size()))));
 }
 
@@ -67,7 +67,8 @@ void repeat_dims(Legalizer& l, ValueId x, const std::vector<int64_t>& times) {
   for (size_t d = times.size(); d-- > 0;) {
     if (times[d] == 1) continue;
     if (times[d] < 1 || times[d] > kMost)
-      l.fail(l.n.aten + " copies a tensor " + std::to_string(times[d]) + " times along dimension " + std::to_string(d),
+      l.fail(Code::unsupported_use,
+             l.n.aten + " copies a tensor " + std::to_string(times[d]) + " times along dimension " + std::to_string(d),
              "operators broadcast by themselves: leave the expand out, or repeat at most " + std::to_string(kMost) + " times");
     x = concat(l, std::vector<ValueId>(size_t(times[d]), x), int64_t(d));
   }
@@ -98,17 +99,18 @@ constexpr Claim kClaims[] = {
 // ---- the operator -----------------------------------------------------------------------------------------------------------
 
 void infer(Graph& g, Node& n) {
-  if (n.in.empty()) fail(g, n, "concat of no tensors");
+  if (n.in.empty()) fail(g, n, Code::unsupported_use, "concat of no tensors");
   Shape out = g[n.in[0]].shape;
   const size_t dim = size_t(n.integer("dim"));
-  if (dim >= out.size()) fail(g, n, "concat along dimension " + std::to_string(n.integer("dim")) + " of " + to_text(out));
+  if (dim >= out.size())
+    fail(g, n, Code::unsupported_use, "concat along dimension " + std::to_string(n.integer("dim")) + " of " + to_text(out));
   out[dim] = 0;
   for (ValueId v : n.in) {
     Shape s = g[v].shape;
     const int64_t extent = dim < s.size() ? s[dim] : 0;
     if (dim < s.size()) s[dim] = out[dim];
     if (s != out)
-      fail(g, n,
+      fail(g, n, Code::unsupported_use,
            "tensors of shape " + to_text(g[n.in[0]].shape) + " and " + to_text(g[v].shape) + " do not fit along dimension " +
                std::to_string(dim));
     out[dim] += extent;

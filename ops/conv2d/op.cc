@@ -43,7 +43,8 @@ std::vector<int64_t> pair(Legalizer& l, std::string_view key, int64_t missing, i
   std::vector<int64_t> v = l.n.ints(key, {missing});
   if (int(v.size()) == 1) v.resize(size_t(spatial), v[0]);
   if (int(v.size()) != spatial)
-    l.fail(std::string(key) + " has " + std::to_string(v.size()) + " entries for " + std::to_string(spatial) + " dimensions");
+    l.fail(Code::unsupported_use,
+           std::string(key) + " has " + std::to_string(v.size()) + " entries for " + std::to_string(spatial) + " dimensions");
   if (spatial == 1) v.insert(v.begin(), key == "padding" ? 0 : 1);
   return v;
 }
@@ -51,20 +52,23 @@ std::vector<int64_t> pair(Legalizer& l, std::string_view key, int64_t missing, i
 void legalize_conv(Legalizer& l) {
   ValueId x = l.tensor("input"), w = l.tensor("weight"), bias = l.optional_tensor("bias");
   if (l.n.flag("transposed"))
-    l.fail("transposed convolution is not supported", "use nn.Upsample(mode='nearest') and a convolution");
+    l.fail(Code::unsupported_use, "transposed convolution is not supported", "use nn.Upsample(mode='nearest') and a convolution");
   const Tensor& weight = l.constant(w, "weight");
   if (bias != kNone) l.constant(bias, "bias");
   const int rank = int(l.shape(w).size()), spatial = rank - 2;
   if (rank != 3 && rank != 4)
-    l.fail("convolution over " + std::to_string(spatial) + " dimensions is not supported", "use Conv1d or Conv2d");
+    l.fail(Code::unsupported_use, "convolution over " + std::to_string(spatial) + " dimensions is not supported",
+           "use Conv1d or Conv2d");
   if (int(l.shape(x).size()) != rank)
-    l.fail("input of shape " + to_text(l.shape(x)) + " has no batch dimension", "export with an input of shape (1, C, ...)");
+    l.fail(Code::unsupported_use, "input of shape " + to_text(l.shape(x)) + " has no batch dimension",
+           "export with an input of shape (1, C, ...)");
   std::vector<int64_t> stride = pair(l, "stride", 1, spatial), dilation = pair(l, "dilation", 1, spatial), pad;
   const Shape& ws = weight.shape;
   const std::vector<int64_t> kernel = {spatial == 2 ? ws[2] : 1, ws.back()};
   if (l.n.has("padding") && std::holds_alternative<std::string>(l.n.attrs.at("padding"))) {
     const std::string mode = l.n.text("padding");
-    if (mode != "same" && mode != "valid") l.fail("padding '" + mode + "' is not supported", "use 'same', 'valid' or numbers");
+    if (mode != "same" && mode != "valid")
+      l.fail(Code::unsupported_use, "padding '" + mode + "' is not supported", "use 'same', 'valid' or numbers");
     for (size_t d = 0; d < 2; d++) pad.push_back(mode == "same" ? dilation[d] * (kernel[d] - 1) / 2 : 0);
     for (size_t d = 0; d < 2; d++) pad.push_back(mode == "same" ? dilation[d] * (kernel[d] - 1) - pad[d] : 0);
   } else {
@@ -98,25 +102,28 @@ struct Geometry {
 Geometry geometry(const Graph& g, const Node& n) {
   const Shape &x = g[n.in[0]].shape, &k = g[n.in[1]].shape;
   const bool last = n.text("layout") == "nhwc", flat = x.size() == 3;
-  if (x.size() != 3 && x.size() != 4) fail(g, n, "input of shape " + to_text(x) + " is neither (N, C, L) nor (N, C, H, W)");
-  if (k.size() != 4) fail(g, n, "weight of shape " + to_text(k) + " is not (out, in / groups, height, width)");
+  if (x.size() != 3 && x.size() != 4)
+    fail(g, n, Code::unsupported_use, "input of shape " + to_text(x) + " is neither (N, C, L) nor (N, C, H, W)");
+  if (k.size() != 4)
+    fail(g, n, Code::unsupported_use, "weight of shape " + to_text(k) + " is not (out, in / groups, height, width)");
   Geometry q = {};
   q.n = x[0], q.c = last ? x.back() : x[1], q.w = last ? x[x.size() - 2] : x.back();
   q.h = flat ? 1 : last ? x[1] : x[2];
   const auto s = n.ints("stride"), p = n.ints("pad"), d = n.ints("dilation");
-  if (s.size() != 2 || p.size() != 4 || d.size() != 2) fail(g, n, "stride, pad or dilation of the wrong length");
+  if (s.size() != 2 || p.size() != 4 || d.size() != 2)
+    fail(g, n, Code::unsupported_use, "stride, pad or dilation of the wrong length");
   q.sh = s[0], q.sw = s[1], q.pt = p[0], q.pl = p[1], q.pb = p[2], q.pr = p[3], q.dh = d[0], q.dw = d[1];
   q.groups = n.integer("groups", 1), q.o = k[0], q.kh = k[2], q.kw = k[3];
   if (q.sh < 1 || q.sw < 1 || q.dh < 1 || q.dw < 1 || q.groups < 1 || std::min({q.pt, q.pl, q.pb, q.pr}) < 0)
-    fail(g, n, "stride, dilation and groups must be at least 1, padding not negative");
+    fail(g, n, Code::unsupported_use, "stride, dilation and groups must be at least 1, padding not negative");
   if (q.c % q.groups || q.o % q.groups || k[1] != q.c / q.groups)
-    fail(g, n,
+    fail(g, n, Code::unsupported_use,
          "weight of shape " + to_text(k) + " does not fit an input of " + std::to_string(q.c) + " channels in " +
              std::to_string(q.groups) + " groups");
   q.oh = (q.h + q.pt + q.pb - q.dh * (q.kh - 1) - 1) / q.sh + 1;
   q.ow = (q.w + q.pl + q.pr - q.dw * (q.kw - 1) - 1) / q.sw + 1;
   if (q.h + q.pt + q.pb < q.dh * (q.kh - 1) + 1 || q.w + q.pl + q.pr < q.dw * (q.kw - 1) + 1)
-    fail(g, n, "the kernel is larger than the padded input " + to_text(x));
+    fail(g, n, Code::unsupported_use, "the kernel is larger than the padded input " + to_text(x));
   return q;
 }
 
@@ -124,7 +131,8 @@ void infer(Graph& g, Node& n) {
   const Geometry q = geometry(g, n);
   const bool last = n.text("layout") == "nhwc", flat = g[n.in[0]].shape.size() == 3;
   if (n.in.size() > 2 && n.in[2] != kNone && elements(g[n.in[2]].shape) != q.o)
-    fail(g, n, "bias of shape " + to_text(g[n.in[2]].shape) + " for " + std::to_string(q.o) + " output channels");
+    fail(g, n, Code::unsupported_use,
+         "bias of shape " + to_text(g[n.in[2]].shape) + " for " + std::to_string(q.o) + " output channels");
   Shape out = {q.n};
   if (!last) out.push_back(q.o);
   if (!flat) out.push_back(q.oh);
@@ -227,7 +235,8 @@ bool can_fold(const Graph& g, const Node& n, int, int value) { return !is_padded
 ConvParams params_of(const Graph& g, const Node& n) {
   const Geometry q = geometry(g, n);
   for (int64_t v : {q.n, q.h, q.w, q.c, q.o, q.oh, q.ow, q.kh, q.kw, q.pt, q.pl, q.sh, q.sw, q.dh, q.dw})
-    if (v > 65535) fail(g, n, "an extent of " + std::to_string(v) + " is above the limit of 65535", "split the layer");
+    if (v > 65535)
+      fail(g, n, Code::too_large, "an extent of " + std::to_string(v) + " is above the limit of 65535", "split the layer");
   ConvParams p = {};
   p.n = uint16_t(q.n), p.in_h = uint16_t(q.h), p.in_w = uint16_t(q.w), p.in_c = uint16_t(q.c);
   p.out_h = uint16_t(q.oh), p.out_w = uint16_t(q.ow), p.out_c = uint16_t(q.o), p.groups = uint16_t(q.groups);

@@ -53,7 +53,7 @@ void legalize_linear(Legalizer& l) {
 // A (in, out) matrix constant as linear's (out, in) weight.
 ValueId transposed_weight(Legalizer& l, ValueId m) {
   const Tensor& t = l.constant(m, "second matrix");
-  if (t.shape.size() != 2) l.fail("second matrix of shape " + to_text(t.shape) + " is not 2-dimensional");
+  if (t.shape.size() != 2) l.fail(Code::unsupported_use, "second matrix of shape " + to_text(t.shape) + " is not 2-dimensional");
   const auto quant = l.g[m].quant;
   const ValueId w = l.g.add_constant(l.g[m].name + ".t", transposed(t, {1, 0}));
   if (quant) {
@@ -65,10 +65,11 @@ ValueId transposed_weight(Legalizer& l, ValueId m) {
 
 // addmm(bias, x, m): beta * bias + alpha * x @ m
 void legalize_addmm(Legalizer& l) {
-  if (l.n.real("beta", 1) != 1 || l.n.real("alpha", 1) != 1) l.fail("addmm with alpha or beta is not supported", "use nn.Linear");
+  if (l.n.real("beta", 1) != 1 || l.n.real("alpha", 1) != 1)
+    l.fail(Code::unsupported_use, "addmm with alpha or beta is not supported", "use nn.Linear");
   const ValueId bias = l.tensor("self"), x = l.tensor("mat1"), w = transposed_weight(l, l.tensor("mat2"));
   if (elements(l.shape(bias)) != l.shape(w)[0])
-    l.fail("a bias of shape " + to_text(l.shape(bias)) + " is not one value per output", "use nn.Linear");
+    l.fail(Code::unsupported_use, "a bias of shape " + to_text(l.shape(bias)) + " is not one value per output", "use nn.Linear");
   l.constant(bias, "bias");
   l.result(l.emit("linear", {x, w, bias}));
 }
@@ -88,9 +89,9 @@ constexpr Claim kClaims[] = {
 void infer(Graph& g, Node& n) {
   const Shape &x = g[n.in[0]].shape, &w = g[n.in[1]].shape;
   if (x.empty() || w.size() != 2 || x.back() != w[1])
-    fail(g, n, "input " + to_text(x) + " does not fit a weight of shape " + to_text(w));
+    fail(g, n, Code::unsupported_use, "input " + to_text(x) + " does not fit a weight of shape " + to_text(w));
   if (n.in.size() > 2 && n.in[2] != kNone && elements(g[n.in[2]].shape) != w[0])
-    fail(g, n, "bias of shape " + to_text(g[n.in[2]].shape) + " for " + std::to_string(w[0]) + " outputs");
+    fail(g, n, Code::unsupported_use, "bias of shape " + to_text(g[n.in[2]].shape) + " for " + std::to_string(w[0]) + " outputs");
   Shape out = x;
   out.back() = w[0];
   g[n.out[0]].shape = out;

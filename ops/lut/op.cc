@@ -81,20 +81,21 @@ UNARY(sign, "sign")
 #undef UNARY
 
 void round_(Legalizer& l) {
-  if (l.n.integer("decimals") != 0) l.fail("round with decimals is not supported", "multiply, round and divide");
+  if (l.n.integer("decimals") != 0)
+    l.fail(Code::unsupported_use, "round with decimals is not supported", "multiply, round and divide");
   unary(l, "round");
 }
 
 void gelu(Legalizer& l) {
   const std::string form = l.n.text("approximate", "none");
-  if (form != "none" && form != "tanh") l.fail("gelu has no form '" + form + "'");
+  if (form != "none" && form != "tanh") l.fail(Code::unsupported_use, "gelu has no form '" + form + "'");
   unary(l, form == "none" ? "gelu" : "gelu_tanh");
 }
 
 // elu(x) = scale * (x > 0 ? x : alpha * (exp(input_scale * x) - 1)), in terms of the stage on input_scale * x.
 void elu(Legalizer& l) {
   const double alpha = l.n.real("alpha", 1), scale = l.n.real("scale", 1), input_scale = l.n.real("input_scale", 1);
-  if (!(input_scale > 0)) l.fail("elu with an input scale that is not positive is not supported");
+  if (!(input_scale > 0)) l.fail(Code::unsupported_use, "elu with an input scale that is not positive is not supported");
   result_stages(l, input(l), Stages().times(input_scale).add("elu", alpha * input_scale, scale / input_scale));
 }
 
@@ -105,7 +106,7 @@ double bound(const Legalizer& l, std::string_view name, double missing) {
   if (l.optional_tensor(name) == kNone) return l.n.real(name, missing);
   const Operand o = scalar_or_tensor(l, name);
   if (!o.is_number())
-    l.fail("the bound '" + std::string(name) + "' of " + l.n.aten + " is a tensor",
+    l.fail(Code::unsupported_use, "the bound '" + std::string(name) + "' of " + l.n.aten + " is a tensor",
            "bounds have to be numbers or constants of one element");
   return o.number;
 }
@@ -120,7 +121,7 @@ void clamp(Legalizer& l) {
 void extreme(Legalizer& l, bool larger) {
   const Operand self = scalar_or_tensor(l, "self"), other = scalar_or_tensor(l, "other");
   if (!self.is_number() && !other.is_number())
-    l.fail(l.n.aten + " of two tensors computed at run time is not supported",
+    l.fail(Code::unsupported_use, l.n.aten + " of two tensors computed at run time is not supported",
            larger ? "write relu(a - b) + b" : "write a - relu(a - b)");
   const double limit = other.is_number() ? other.number : self.number;
   const ValueId x = other.is_number() ? l.tensor("self") : other.value;
@@ -142,9 +143,11 @@ void pow_(Legalizer& l) {
   const Operand base = scalar_or_tensor(l, "self"), exponent = scalar_or_tensor(l, "exponent");
   if (exponent.is_number()) return result_stages(l, l.tensor("self"), power(exponent.number));
   if (!base.is_number())
-    l.fail("pow with an exponent computed at run time is not supported", "the exponent or the base has to be a number");
+    l.fail(Code::unsupported_use, "pow with an exponent computed at run time is not supported",
+           "the exponent or the base has to be a number");
   if (!(base.number > 0))
-    l.fail("pow with the base " + std::to_string(base.number) + " is not supported", "the base has to be positive");
+    l.fail(Code::unsupported_use, "pow with the base " + std::to_string(base.number) + " is not supported",
+           "the base has to be positive");
   result_stages(l, exponent.value, Stages().times(std::log(base.number)).add("exp"));
 }
 
@@ -223,9 +226,10 @@ constexpr Claim kClaims[] = {
 
 void infer(Graph& g, Node& n) {
   const std::vector<std::string> fns = n.texts("fns");
-  if (n.reals("args").size() != 2 * fns.size()) fail(g, n, "lut needs two numbers in args for each stage in fns");
+  if (n.reals("args").size() != 2 * fns.size())
+    fail(g, n, Code::unsupported_use, "lut needs two numbers in args for each stage in fns");
   for (const std::string& fn : fns)
-    if (fn != "keep" && fn != "times_kept" && !lut_function(fn)) fail(g, n, "lut has no stage '" + fn + "'");
+    if (fn != "keep" && fn != "times_kept" && !lut_function(fn)) fail(g, n, Code::unsupported_use, "lut has no stage '" + fn + "'");
   g[n.out[0]].shape = g[n.in[0]].shape;
 }
 
@@ -351,7 +355,7 @@ void infer_prelu(Graph& g, Node& n) {
   const Shape& s = g[n.in[0]].shape;
   const size_t slopes = n.reals("slopes").size();
   if (s.empty() || s.size() > 4 || prelu_channels(g, n) != int64_t(slopes))
-    fail(g, n, "prelu has " + std::to_string(slopes) + " slopes for a tensor of shape " + to_text(s));
+    fail(g, n, Code::unsupported_use, "prelu has " + std::to_string(slopes) + " slopes for a tensor of shape " + to_text(s));
   g[n.out[0]].shape = s;
 }
 

@@ -35,7 +35,8 @@ void reduce(Legalizer& l, bool sum) {
   if (dims.empty())  // none given: all
     for (int d = 0; d < rank; d++) dims.push_back(d);
   std::sort(dims.begin(), dims.end());
-  if (std::adjacent_find(dims.begin(), dims.end()) != dims.end()) l.fail(l.n.aten + " names a dimension twice");
+  if (std::adjacent_find(dims.begin(), dims.end()) != dims.end())
+    l.fail(Code::unsupported_use, l.n.aten + " names a dimension twice");
   if (rank == 0) return l.result(x);
   l.result(l.emit("mean", {x}, {{"dims", dims}, {"keepdim", l.n.flag("keepdim")}, {"sum", sum}}));
 }
@@ -53,7 +54,7 @@ std::vector<bool> reduced_dims(const Graph& g, const Node& n) {
   std::vector<bool> reduced(g[n.in[0]].shape.size(), false);
   for (int64_t d : n.ints("dims")) {
     if (d < 0 || d >= int64_t(reduced.size()))
-      fail(g, n, "mean over dimension " + std::to_string(d) + " of " + to_text(g[n.in[0]].shape));
+      fail(g, n, Code::unsupported_use, "mean over dimension " + std::to_string(d) + " of " + to_text(g[n.in[0]].shape));
     reduced[size_t(d)] = true;
   }
   return reduced;
@@ -107,7 +108,7 @@ Lowered lower(const LowerArgs& a) {
   MeanParams p = {};
   if (!make_mean(int32_t(in.size()), extents.data(), reduce_dim.get(), x.scale, x.zero, y.scale, y.zero, b.lo, b.hi,
                  a.n.flag("sum"), &p))
-    fail(a.g, a.n, "a mean of this kind over " + to_text(in) + " is too large or too scattered for the kernels",
+    fail(a.g, a.n, Code::too_large, "a mean of this kind over " + to_text(in) + " is too large or too scattered for the kernels",
          "at most 2^23 elements per mean and four separate groups of dimensions; split it in two");
   const auto loops = [](const uint32_t(&n)[4], const int32_t(&step)[4]) {
     std::string text;

@@ -48,7 +48,7 @@ void mul(Legalizer& l) {
 Stages& rounded(const Legalizer& l, Stages& s) {
   const std::string mode = l.n.text("rounding_mode");
   if (mode.empty()) return s;
-  if (mode != "floor" && mode != "trunc") l.fail("division has no rounding mode '" + mode + "'");
+  if (mode != "floor" && mode != "trunc") l.fail(Code::unsupported_use, "division has no rounding mode '" + mode + "'");
   return s.add(mode);
 }
 
@@ -56,17 +56,18 @@ void div(Legalizer& l) {
   const Operand self = scalar_or_tensor(l, "self"), other = scalar_or_tensor(l, "other");
   Stages s;
   if (other.is_number()) {
-    if (other.number == 0) l.fail("division by the constant 0");
+    if (other.number == 0) l.fail(Code::unsupported_use, "division by the constant 0");
     return result_stages(l, l.tensor("self"), rounded(l, s.times(1 / other.number)));
   }
   if (self.is_number()) return result_stages(l, other.value, rounded(l, s.add("reciprocal").times(self.number)));
   if (l.n.has("rounding_mode"))
-    l.fail("division of two tensors with a rounding mode is not supported", "divide, then call floor or trunc");
-  if (self.value == other.value) l.fail("division of a tensor by itself");
+    l.fail(Code::unsupported_use, "division of two tensors with a rounding mode is not supported",
+           "divide, then call floor or trunc");
+  if (self.value == other.value) l.fail(Code::unsupported_use, "division of a tensor by itself");
   if (!l.g.is_constant(other.value)) return product(l, self.value, emit_stages(l, other.value, s.add("reciprocal")));
   std::vector<float> factors = l.floats(other.value, "divisor");
   for (float& f : factors) {
-    if (f == 0) l.fail("division by a constant that holds a 0");
+    if (f == 0) l.fail(Code::unsupported_use, "division by a constant that holds a 0");
     f = 1 / f;
   }
   product(l, self.value, l.emit_constant("reciprocal", l.shape(other.value), factors));

@@ -37,8 +37,9 @@ void emit_pad(Legalizer& l, const std::string& mode, const std::vector<int64_t>&
   const ValueId x = l.optional_tensor("self") != kNone ? l.tensor("self") : l.tensor("input");
   const size_t rank = l.shape(x).size();
   if (pads.size() % 2 || pads.size() / 2 > rank)
-    l.fail("padding " + to_text(pads) + " does not fit a tensor of shape " + to_text(l.shape(x)));
-  if (mode_of(mode) < 0) l.fail("padding mode '" + mode + "' is not supported", "use constant, reflect, replicate or circular");
+    l.fail(Code::unsupported_use, "padding " + to_text(pads) + " does not fit a tensor of shape " + to_text(l.shape(x)));
+  if (mode_of(mode) < 0)
+    l.fail(Code::unsupported_use, "padding mode '" + mode + "' is not supported", "use constant, reflect, replicate or circular");
   std::vector<int64_t> before(rank, 0), after(rank, 0);
   bool any = false;
   for (size_t i = 0; i < pads.size() / 2; i++) {
@@ -78,7 +79,7 @@ void infer(Graph& g, Node& n) {
     fits = fits && s[d] > 0;
   }
   if (!fits)
-    fail(g, n,
+    fail(g, n, Code::unsupported_use,
          "padding " + to_text(before) + " before and " + to_text(after) + " after is not possible for a tensor of shape " +
              to_text(g[n.in[0]].shape) + " in mode " + n.text("mode", "constant"));
   g[n.out[0]].shape = s;
@@ -122,7 +123,7 @@ Lowered lower(const LowerArgs& a) {
   const int mode = mode_of(a.n.text("mode", "constant"));
   PadParams p = {};
   if (!make_pad(int32_t(in.size()), shape.data(), before32.data(), after32.data(), uint8_t(mode), int8_t(value), &p))
-    fail(a.g, a.n, "padding " + to_text(in) + " needs more than six nested loops", "pad in two steps");
+    fail(a.g, a.n, Code::unsupported_use, "padding " + to_text(in) + " needs more than six nested loops", "pad in two steps");
   return lowered(kRows, kChoices, a, p);
 }
 

@@ -33,7 +33,8 @@ constexpr Term kTerms[] = {
 ValueId batched(Legalizer& l, ValueId x, size_t dims) {
   Shape s = l.shape(x);
   if (s.size() == dims + 1) s.insert(s.begin(), 1);
-  if (s.size() != dims + 2) l.fail(l.n.aten + " of a tensor of shape " + to_text(l.shape(x)) + " is not supported");
+  if (s.size() != dims + 2)
+    l.fail(Code::unsupported_use, l.n.aten + " of a tensor of shape " + to_text(l.shape(x)) + " is not supported");
   return reshaped(l, x, s);
 }
 
@@ -59,13 +60,13 @@ void pool(Legalizer& l, std::string op, size_t dims) {
   const std::vector<int64_t> pad = spread(l, "padding", dims, {0}), dilation = spread(l, "dilation", dims, {1});
   const bool ceil_mode = l.n.flag("ceil_mode");
   const Shape& s = l.shape(x);
-  if (s.size() < dims + 1) l.fail(l.n.aten + " of a tensor of shape " + to_text(s) + " is not supported");
+  if (s.size() < dims + 1) l.fail(Code::unsupported_use, l.n.aten + " of a tensor of shape " + to_text(s) + " is not supported");
   std::vector<int64_t> pad_after;
   for (size_t d = 0; d < dims; d++) {
     const int64_t window = dilation[d] * (kernel[d] - 1) + 1, in = s[s.size() - dims + d];
     if (kernel[d] < 1 || stride[d] < 1 || dilation[d] < 1 || pad[d] < 0 || 2 * pad[d] > window)
-      l.fail("pooling with kernel " + to_text(kernel) + ", stride " + to_text(stride) + ", padding " + to_text(pad) +
-             " is not possible");
+      l.fail(Code::unsupported_use, "pooling with kernel " + to_text(kernel) + ", stride " + to_text(stride) + ", padding " +
+                                        to_text(pad) + " is not possible");
     pad_after.push_back(pad_behind(in, window, stride[d], pad[d], ceil_mode));
   }
   std::map<std::string, Attr> attrs = {
@@ -80,14 +81,14 @@ void pool(Legalizer& l, std::string op, size_t dims) {
 void adaptive(Legalizer& l, std::string op, size_t dims) {
   const ValueId x = input(l);
   const Shape& s = l.shape(x);
-  if (s.size() < dims + 1) l.fail(l.n.aten + " of a tensor of shape " + to_text(s) + " is not supported");
+  if (s.size() < dims + 1) l.fail(Code::unsupported_use, l.n.aten + " of a tensor of shape " + to_text(s) + " is not supported");
   const Shape& out = result_shape(l);  // an output size of None keeps the input's
   const std::vector<int64_t> size(out.end() - int64_t(dims), out.end());
   bool even = true;
   std::vector<int64_t> kernel;
   for (size_t d = 0; d < dims; d++) {
     const int64_t in = s[s.size() - dims + d];
-    if (size[d] < 1) l.fail("adaptive pooling to " + to_text(size) + " is empty");
+    if (size[d] < 1) l.fail(Code::unsupported_use, "adaptive pooling to " + to_text(size) + " is empty");
     even = even && in % size[d] == 0;
     kernel.push_back(in / size[d]);
   }
@@ -147,14 +148,14 @@ PoolAxis axis(const Node& n, size_t d, int64_t in, int64_t out) {
 
 void infer(Graph& g, Node& n) {
   Shape s = g[n.in[0]].shape;
-  if (s.size() != 3 && s.size() != 4) fail(g, n, "pooling of a tensor of shape " + to_text(s));
+  if (s.size() != 3 && s.size() != 4) fail(g, n, Code::unsupported_use, "pooling of a tensor of shape " + to_text(s));
   const size_t dims = s.size() - 2, first = is_nhwc(n) ? 1 : 2;
   const std::vector<int64_t> kernel = n.ints("kernel"), stride = n.ints("stride"), before = n.ints("pad_before"),
                              after = n.ints("pad_after"), dilation = n.ints("dilation"), size = n.ints("adaptive");
   const bool complete =
       kernel.size() == dims && stride.size() == dims && before.size() == dims && after.size() == dims && dilation.size() == dims;
   if (n.has("adaptive") ? size.size() != dims : !complete)
-    fail(g, n, "pool needs " + std::to_string(dims) + " numbers per attribute");
+    fail(g, n, Code::unsupported_use, "pool needs " + std::to_string(dims) + " numbers per attribute");
   for (size_t d = 0; d < dims; d++) {
     int64_t& extent = s[first + d];
     if (n.has("adaptive")) {
@@ -162,7 +163,9 @@ void infer(Graph& g, Node& n) {
       continue;
     }
     const int64_t room = extent + before[d] + after[d] - (dilation[d] * (kernel[d] - 1) + 1);
-    if (room < 0) fail(g, n, "a window of " + to_text(kernel) + " does not fit " + to_text(g[n.in[0]].shape) + " with its padding");
+    if (room < 0)
+      fail(g, n, Code::unsupported_use,
+           "a window of " + to_text(kernel) + " does not fit " + to_text(g[n.in[0]].shape) + " with its padding");
     extent = room / stride[d] + 1;
   }
   g[n.out[0]].shape = s;
@@ -221,7 +224,8 @@ Lowered lower(const LowerArgs& a) {
   p.pad_t = fit(rows.pad), p.pad_l = fit(columns.pad), p.pad_b = fit(rows.pad_after), p.pad_r = fit(columns.pad_after);
   p.dil_h = fit(rows.dil), p.dil_w = fit(columns.dil), p.adaptive = a.n.has("adaptive");
   p.in_zero = int8_t(x.zero), p.out_zero = int8_t(y.zero), p.lo = int8_t(b.lo), p.hi = int8_t(b.hi);
-  if (int64_t(p.k_h) * p.k_w > 1 << 23) fail(a.g, a.n, "a pooling window of more than 2^23 elements", "pool in two steps");
+  if (int64_t(p.k_h) * p.k_w > 1 << 23)
+    fail(a.g, a.n, Code::too_large, "a pooling window of more than 2^23 elements", "pool in two steps");
   if (a.n.op == "max_pool") {
     same_scale(a);
     p.kind = kPoolMax;

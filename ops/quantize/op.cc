@@ -50,18 +50,19 @@ void read_scales(const Legalizer& l, Quant& q, std::string_view scale_name, std:
     q.zero.assign(zeros.begin(), zeros.end());
   }
   if (int64_t(q.scale.size()) != count || q.zero.size() != q.scale.size())
-    l.fail(std::to_string(q.scale.size()) + " scales and " + std::to_string(q.zero.size()) + " zero points where " +
+    l.fail(Code::bad_scales,
+           std::to_string(q.scale.size()) + " scales and " + std::to_string(q.zero.size()) + " zero points where " +
                std::to_string(count) + " are needed",
            "if this is from convert_pt2e: calibrate the prepared model first, corten.calibrate(prepared, loader)");
   for (double s : q.scale)
-    if (!(s > 0) || !std::isfinite(s)) l.fail("a scale of " + std::to_string(s) + " is not positive and finite");
+    if (!(s > 0) || !std::isfinite(s)) l.fail(Code::bad_scales, "a scale of " + std::to_string(s) + " is not positive and finite");
 }
 
 Given given(const Legalizer& l, ValueId x) {
   Given r;
   const int64_t lo = l.n.integer("quant_min", -128), hi = l.n.integer("quant_max", 127);
   if (lo < INT32_MIN || hi > INT32_MAX || lo > hi)
-    l.fail("a range of " + std::to_string(lo) + " to " + std::to_string(hi) + " is not possible");
+    l.fail(Code::bad_scales, "a range of " + std::to_string(lo) + " to " + std::to_string(hi) + " is not possible");
   r.quant.lo = int(lo), r.quant.hi = int(hi);
   if (l.n.op.find("per_channel") != std::string::npos) {
     r.quant.axis = l.dim(l.n.integer("axis"), int(l.shape(x).size()));
@@ -80,12 +81,14 @@ bool fits_int8(const Quant& q) { return q.lo >= -128 && q.hi <= 127; }
 std::map<std::string, Attr> attributes(const Legalizer& l, const Given& r) {
   const Quant& q = r.quant;
   if (!fits_int8(q))
-    l.fail("activations quantised to " + std::to_string(q.lo) + " ... " + std::to_string(q.hi) + " are not supported",
+    l.fail(Code::bad_scales,
+           "activations quantised to " + std::to_string(q.lo) + " ... " + std::to_string(q.hi) + " are not supported",
            "quantise them to int8 or uint8");
   if (q.axis >= 0)
-    l.fail("activations with a scale per channel are not supported", "quantise activations per tensor, weights per channel");
+    l.fail(Code::bad_scales, "activations with a scale per channel are not supported",
+           "quantise activations per tensor, weights per channel");
   if (q.zero[0] < -128 || q.zero[0] > 127)
-    l.fail("zero point " + std::to_string(q.zero[0]) + " is outside int8", "use a range that includes 0");
+    l.fail(Code::bad_scales, "zero point " + std::to_string(q.zero[0]) + " is outside int8", "use a range that includes 0");
   return {{"scale", q.scale[0]}, {"zero", int64_t(q.zero[0])}, {"lo", int64_t(q.lo)}, {"hi", int64_t(q.hi)}};
 }
 
@@ -149,7 +152,7 @@ std::vector<int32_t> integers(const Legalizer& l, ValueId v, int shift) {
     case DType::i32:
       return copy(t.as<int32_t>(), 0);
     default:
-      l.fail("dequantising a constant of type " + std::string(to_text(t.dtype)) + " is not supported");
+      l.fail(Code::bad_scales, "dequantising a constant of type " + std::string(to_text(t.dtype)) + " is not supported");
   }
 }
 
@@ -161,8 +164,8 @@ void dequantize(Legalizer& l) {
   std::vector<int32_t> data = integers(l, x, r.shift);
   for (int32_t q : data)
     if (q < r.quant.lo || q > r.quant.hi)
-      l.fail("constant '" + l.g[x].name + "' holds " + std::to_string(q) + ", outside its range of " + std::to_string(r.quant.lo) +
-             " to " + std::to_string(r.quant.hi));
+      l.fail(Code::bad_scales, "constant '" + l.g[x].name + "' holds " + std::to_string(q) + ", outside its range of " +
+                                   std::to_string(r.quant.lo) + " to " + std::to_string(r.quant.hi));
   const ValueId v = integer_constant(l, "dequantized", l.shape(x), data, int8);
   l.g[v].quant = r.quant;
   l.result(v);

@@ -36,12 +36,12 @@ std::vector<double> factors(const Legalizer& l, size_t dims) {
 void nearest(Legalizer& l, size_t dims, bool exact) {
   const ValueId x = l.optional_tensor("input") != kNone ? l.tensor("input") : l.tensor("self");
   const Shape &in = l.shape(x), &out = result_shape(l);
-  if (in.size() != dims + 2 || out.size() != dims + 2) l.fail("resizing a tensor of shape " + to_text(in));
+  if (in.size() != dims + 2 || out.size() != dims + 2) l.fail(Code::unsupported_use, "resizing a tensor of shape " + to_text(in));
   const std::vector<double> given = factors(l, dims);
   std::vector<double> scale;
   std::vector<int64_t> size;
   for (size_t d = 0; d < dims; d++) {
-    if (out[d + 2] < 1) l.fail("resizing to " + to_text(out) + " leaves nothing");
+    if (out[d + 2] < 1) l.fail(Code::unsupported_use, "resizing to " + to_text(out) + " leaves nothing");
     size.push_back(out[d + 2]);
     scale.push_back(given[d] > 0 ? float(1.0 / given[d]) : float(in[d + 2]) / float(out[d + 2]));
   }
@@ -65,7 +65,7 @@ void infer(Graph& g, Node& n) {
   Shape s = g[n.in[0]].shape;
   const std::vector<int64_t> size = n.ints("size");
   if ((s.size() != 3 && s.size() != 4) || size.size() + 2 != s.size() || n.reals("scale").size() != size.size())
-    fail(g, n, "resizing a tensor of shape " + to_text(s) + " to " + to_text(size));
+    fail(g, n, Code::unsupported_use, "resizing a tensor of shape " + to_text(s) + " to " + to_text(size));
   for (size_t d = 0; d < size.size(); d++) s[d + (is_nhwc(n) ? 1 : 2)] = size[d];
   g[n.out[0]].shape = s;
 }

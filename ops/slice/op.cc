@@ -32,14 +32,15 @@ struct Range {
 ValueId sliced(Legalizer& l, ValueId x, const Range& r) {
   const int64_t extent = l.shape(x)[size_t(r.dim)];
   if (!r.drop && r.start == 0 && r.step == 1 && r.count == extent) return x;
-  if (r.count < 1) l.fail(l.n.aten + " of " + to_text(l.shape(x)) + " is empty", "empty tensors are not supported");
+  if (r.count < 1)
+    l.fail(Code::unsupported_use, l.n.aten + " of " + to_text(l.shape(x)) + " is empty", "empty tensors are not supported");
   std::map<std::string, Attr> attrs = {{"dim", r.dim}, {"start", r.start}, {"step", r.step}, {"count", r.count}};
   if (r.drop) attrs["drop"] = true;
   return l.emit("slice", {x}, std::move(attrs));
 }
 
 int64_t dim_of(const Legalizer& l, ValueId x) {
-  if (l.shape(x).empty()) l.fail(l.n.aten + " of a single number");
+  if (l.shape(x).empty()) l.fail(Code::unsupported_use, l.n.aten + " of a single number");
   return l.dim(l.n.integer("dim", 0), int(l.shape(x).size()));
 }
 
@@ -49,14 +50,15 @@ int64_t position(int64_t at, int64_t extent) { return std::clamp(at < 0 ? at + e
 void slice(Legalizer& l) {
   const ValueId x = l.tensor("self");
   const int64_t dim = dim_of(l, x), extent = l.shape(x)[size_t(dim)], step = l.n.integer("step", 1);
-  if (step < 1) l.fail("slice with step " + std::to_string(step));
+  if (step < 1) l.fail(Code::unsupported_use, "slice with step " + std::to_string(step));
   const int64_t start = position(l.n.integer("start", 0), extent), end = position(l.n.integer("end", extent), extent);
   l.result(sliced(l, x, {dim, start, step, end > start ? (end - start + step - 1) / step : 0}));
 }
 
 int64_t wrapped_index(const Legalizer& l, int64_t index, int64_t extent) {
   const int64_t at = index < 0 ? index + extent : index;
-  if (at < 0 || at >= extent) l.fail("index " + std::to_string(index) + " is outside a dimension of " + std::to_string(extent));
+  if (at < 0 || at >= extent)
+    l.fail(Code::unsupported_use, "index " + std::to_string(index) + " is outside a dimension of " + std::to_string(extent));
   return at;
 }
 
@@ -70,7 +72,8 @@ void narrow(Legalizer& l) {
   const ValueId x = l.tensor("self");
   const int64_t dim = dim_of(l, x), extent = l.shape(x)[size_t(dim)], length = l.n.integer("length");
   const int64_t start = l.n.integer("start") < 0 ? l.n.integer("start") + extent : l.n.integer("start");
-  if (start < 0 || length < 0 || start + length > extent) l.fail("narrow leaves a dimension of " + std::to_string(extent));
+  if (start < 0 || length < 0 || start + length > extent)
+    l.fail(Code::unsupported_use, "narrow leaves a dimension of " + std::to_string(extent));
   l.result(sliced(l, x, {dim, start, 1, length}));
 }
 
@@ -82,7 +85,8 @@ void split(Legalizer& l) {
   for (size_t i = 0; i < l.n.out.size(); i++) {
     const Shape& part = result_shape(l, i);
     const int64_t count = size_t(dim) < part.size() ? part[size_t(dim)] : 0;
-    if (start + count > l.shape(x)[size_t(dim)]) l.fail("the parts of " + l.n.aten + " are larger than " + to_text(l.shape(x)));
+    if (start + count > l.shape(x)[size_t(dim)])
+      l.fail(Code::unsupported_use, "the parts of " + l.n.aten + " are larger than " + to_text(l.shape(x)));
     l.result(sliced(l, x, {dim, start, 1, count}), int(i));
     start += count;
   }
@@ -91,7 +95,8 @@ void split(Legalizer& l) {
 void unbind(Legalizer& l) {
   const ValueId x = l.tensor("self");
   const int64_t dim = dim_of(l, x);
-  if (int64_t(l.n.out.size()) > l.shape(x)[size_t(dim)]) l.fail("unbind gives more parts than " + to_text(l.shape(x)) + " has");
+  if (int64_t(l.n.out.size()) > l.shape(x)[size_t(dim)])
+    l.fail(Code::unsupported_use, "unbind gives more parts than " + to_text(l.shape(x)) + " has");
   for (size_t i = 0; i < l.n.out.size(); i++) l.result(sliced(l, x, {dim, int64_t(i), 1, 1, true}), int(i));
 }
 
@@ -109,12 +114,13 @@ void index_select(Legalizer& l) {
   const ValueId x = l.tensor("self");
   const int64_t dim = dim_of(l, x), extent = l.shape(x)[size_t(dim)];
   const std::vector<float> index = l.floats(l.tensor("index"), "index");
-  if (index.empty()) l.fail("index_select of nothing");
+  if (index.empty()) l.fail(Code::unsupported_use, "index_select of nothing");
   const int64_t start = wrapped_index(l, int64_t(index[0]), extent);
   const int64_t step = index.size() > 1 ? wrapped_index(l, int64_t(index[1]), extent) - start : 1;
   for (size_t i = 0; i < index.size(); i++)
     if (step == 0 || wrapped_index(l, int64_t(index[i]), extent) != start + int64_t(i) * step)
-      l.fail("index_select with positions that are not evenly spaced is not supported", "use slices and torch.cat");
+      l.fail(Code::unsupported_use, "index_select with positions that are not evenly spaced is not supported",
+             "use slices and torch.cat");
   l.result(sliced(l, x, {dim, start, step, int64_t(index.size())}));
 }
 
@@ -150,7 +156,7 @@ void infer(Graph& g, Node& n) {
   const bool inside = r.dim >= 0 && r.dim < int64_t(s.size()) && r.count > 0;
   const int64_t extent = inside ? s[size_t(r.dim)] : 0, last = r.start + (r.count - 1) * r.step;
   if (!inside || r.start < 0 || r.start >= extent || last < 0 || last >= extent || (r.drop && r.count != 1))
-    fail(g, n,
+    fail(g, n, Code::unsupported_use,
          "slice from " + std::to_string(r.start) + ", " + std::to_string(r.count) + " of them, leaves dimension " +
              std::to_string(r.dim) + " of " + to_text(s));
   s[size_t(r.dim)] = r.count;
@@ -176,7 +182,7 @@ Lowered lower(const LowerArgs& a) {
   start[size_t(r.dim)] = r.start, step[size_t(r.dim)] = r.step, extent[size_t(r.dim)] = uint32_t(r.count);
   SliceParams p = {};
   if (!make_slice(int32_t(in.size()), shape.data(), start.data(), step.data(), extent.data(), &p))
-    fail(a.g, a.n, "a slice of " + to_text(in) + " needs more than six nested loops", "reshape it first");
+    fail(a.g, a.n, Code::unsupported_use, "a slice of " + to_text(in) + " needs more than six nested loops", "reshape it first");
   return lowered(kRows, kChoices, a, p);
 }
 

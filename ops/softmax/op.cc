@@ -27,7 +27,7 @@ constexpr Term kTerms[] = {
 void emit_softmax(Legalizer& l, bool log) {
   const ValueId x = l.optional_tensor("self") != kNone ? l.tensor("self") : l.tensor("input");
   const int rank = int(l.shape(x).size());
-  if (rank == 0) l.fail("softmax of a single number");
+  if (rank == 0) l.fail(Code::unsupported_use, "softmax of a single number");
   l.result(l.emit("softmax", {x}, {{"dim", int64_t(l.dim(l.n.integer("dim", -1), rank))}, {"log", log}}));
 }
 void softmax(Legalizer& l) { emit_softmax(l, false); }
@@ -47,7 +47,8 @@ struct Split {
 Split split(const Graph& g, const Node& node) {
   const Shape& s = g[node.in[0]].shape;
   const int64_t dim = node.integer("dim");
-  if (dim < 0 || dim >= int64_t(s.size())) fail(g, node, "softmax over dimension " + std::to_string(dim) + " of " + to_text(s));
+  if (dim < 0 || dim >= int64_t(s.size()))
+    fail(g, node, Code::unsupported_use, "softmax over dimension " + std::to_string(dim) + " of " + to_text(s));
   Split p;
   for (int64_t d = 0; d < int64_t(s.size()); d++) (d < dim ? p.outer : d == dim ? p.n : p.inner) *= s[size_t(d)];
   return p;

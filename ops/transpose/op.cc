@@ -60,7 +60,7 @@ void reversed(Legalizer& l) {
 
 void last_two(Legalizer& l) {
   std::vector<int64_t> perm = in_order(l.shape(l.tensor("self")).size());
-  if (perm.size() < 2) l.fail(l.n.aten + " needs two dimensions");
+  if (perm.size() < 2) l.fail(Code::unsupported_use, l.n.aten + " needs two dimensions");
   std::swap(perm.end()[-1], perm.end()[-2]);
   permuted(l, l.tensor("self"), perm);
 }
@@ -71,7 +71,7 @@ void move_dims(Legalizer& l) {
   const std::vector<int64_t> from = l.n.ints("source"), to = l.n.ints("destination");
   std::vector<int64_t> perm(size_t(rank), -1);
   std::vector<bool> moved(size_t(rank), false);
-  if (from.size() != to.size()) l.fail("movedim with lists of different lengths");
+  if (from.size() != to.size()) l.fail(Code::unsupported_use, "movedim with lists of different lengths");
   for (size_t i = 0; i < from.size(); i++) {
     perm[size_t(l.dim(to[i], rank))] = l.dim(from[i], rank);
     moved[size_t(l.dim(from[i], rank))] = true;
@@ -100,7 +100,8 @@ void infer(Graph& g, Node& n) {
   const std::vector<int64_t> perm = n.ints("perm");
   std::vector<int64_t> sorted = perm;
   std::sort(sorted.begin(), sorted.end());
-  if (sorted != in_order(in.size())) fail(g, n, to_text(perm) + " is no permutation of the dimensions of " + to_text(in));
+  if (sorted != in_order(in.size()))
+    fail(g, n, Code::unsupported_use, to_text(perm) + " is no permutation of the dimensions of " + to_text(in));
   Shape out;
   for (int64_t d : perm) out.push_back(in[size_t(d)]);
   g[n.out[0]].shape = out;
@@ -121,7 +122,8 @@ Lowered lower(const LowerArgs& a) {
   for (int64_t d : a.n.ints("perm")) perm.push_back(int32_t(d));
   TransposeParams p = {};
   if (!make_transpose(int32_t(in.size()), extents.data(), perm.data(), &p))
-    fail(a.g, a.n, "a permutation of " + to_text(in) + " needs more than six nested loops", "permute in two steps");
+    fail(a.g, a.n, Code::unsupported_use, "a permutation of " + to_text(in) + " needs more than six nested loops",
+         "permute in two steps");
   return lowered(kRows, kChoices, a, p);
 }
 

@@ -22,13 +22,14 @@ void convert(Legalizer& l) {
   const DType from = l.g[x].dtype, to = l.g[l.n.out[0]].dtype;
   if (from == to || (is_float(from) && is_float(to))) return l.result(x);
   if (l.g.is_constant(x) && is_float(to)) return l.result(l.emit_constant("float", l.shape(x), l.floats(x, "operand")));
-  l.fail("conversion from " + std::string(to_text(from)) + " to " + std::string(to_text(to)) + " at run time is not supported",
+  l.fail(Code::unsupported_dtype,
+         "conversion from " + std::string(to_text(from)) + " to " + std::string(to_text(to)) + " at run time is not supported",
          "pass floating-point inputs and keep integers out of the computation");
 }
 
 void dropout(Legalizer& l) {
   if (l.n.flag("train") && l.n.real("p", 0.5) != 0)
-    l.fail("dropout is active: it draws random numbers at run time",
+    l.fail(Code::train_mode, "dropout is active: it draws random numbers at run time",
            "the model was exported in training mode: call model.eval() before torch.export");
   nothing(l);
 }
@@ -85,7 +86,7 @@ constexpr Claim kClaims[] = {
 void infer(Graph& g, Node& n) {
   const Shape out = n.ints("shape");
   if (elements(out) != elements(g[n.in[0]].shape))
-    fail(g, n, to_text(g[n.in[0]].shape) + " does not have the elements of " + to_text(out));
+    fail(g, n, Code::unsupported_use, to_text(g[n.in[0]].shape) + " does not have the elements of " + to_text(out));
   g[n.out[0]].shape = out;
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _samples
-from ._errors import CompileError, InputTypeError, article
+from ._errors import Code, CompileError, InputTypeError, article
 from ._samples import Collector, Spec
 
 
@@ -31,11 +31,11 @@ def calibrate(prepared: Any, loader: Any, transform: Callable[[Any], Any] | None
     from torchao.quantization.pt2e import move_exported_model_to_eval
 
     if not isinstance(prepared, torch.fx.GraphModule):
-        raise InputTypeError(f"{article(prepared)} is no prepared model", "give what prepare_pt2e returned")
+        raise InputTypeError(Code.no_model, f"{article(prepared)} is no prepared model", "give what prepare_pt2e returned")
     inputs = [n for n in prepared.graph.nodes if n.op == "placeholder"]
     values = [n.meta.get("val") for n in inputs]
     if not all(isinstance(v, torch.Tensor) for v in values):
-        raise InputTypeError("the model takes what is no tensor", "call prepared(...) with your samples instead")
+        raise InputTypeError(Code.wrong_inputs, "the model takes what is no tensor", "call prepared(...) with your samples instead")
     specs = [Spec(n.target, _static(v.shape), "f32" if v.is_floating_point() else "i64") for n, v in zip(inputs, values)]
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
@@ -50,7 +50,7 @@ def calibrate(prepared: Any, loader: Any, transform: Callable[[Any], Any] | None
             args, kwargs = _pytree.tree_unflatten(leaves, info.in_spec) if info else (leaves, {})
             for output in _pytree.tree_leaves(prepared(*args, **kwargs)):
                 if isinstance(output, torch.Tensor) and output.is_floating_point() and not output.isfinite().all():
-                    raise CompileError(f"the model's output is infinite or NaN for sample {s}", "check the weights and the data")
+                    raise CompileError(Code.nonfinite_value, f"the model's output is infinite or NaN for sample {s}", "check the weights and the data")
     _check_observers(prepared)
     return prepared
 
@@ -86,9 +86,10 @@ def _check_observers(prepared: Any) -> None:
         count += 1
         seen = np.asarray(low.detach().cpu())
         if not seen.size or not np.isfinite(seen).all():
-            raise CompileError(f"the observer of {node.args[0].name} has seen no finite values", "calibrate with more samples")
+            raise CompileError(Code.uncalibrated, f"the observer of {node.args[0].name} has seen no finite values", "calibrate with more samples")
     if not count:
         raise CompileError(
+            Code.uncalibrated,
             "the model has no observers: there is nothing to calibrate",
             "call prepare_pt2e(model, CortenQuantizer().set_global(get_symmetric_quantization_config())) first",
         )

@@ -8,14 +8,26 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ._core import Diagnostic, code_named, render
+
 BINARY = Path(__file__).parent / "bin" / "corten"
+_SECONDS_TO_END = 2
 
 
 class CommandError(RuntimeError):
-    """The emulated board or the tools for it failed."""
+    """The emulated board or the tools for it failed.
+
+    Attributes:
+        diagnostics: what the command said, a `Diagnostic` for each message.
+    """
+
+    def __init__(self, message: str, diagnostics: Sequence[Diagnostic] = ()):
+        self.diagnostics = list(diagnostics)
+        super().__init__(message)
 
 
 def main() -> NoReturn:
@@ -37,7 +49,7 @@ def output_of(*args: str) -> str:
     ):
         # A session of its own, so that one signal reaches compilers and emulators too.
         process = subprocess.Popen(
-            [BINARY, *args],
+            [BINARY, *args, "--diagnostics=json"],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
@@ -48,11 +60,25 @@ def output_of(*args: str) -> str:
             while process.poll() is None:  # wait() would give Ctrl-C a quarter of a second
                 time.sleep(0.01)
         except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            process.send_signal(signal.SIGINT)  # it ends compilers and emulators, and removes what they made
+            try:
+                process.wait(_SECONDS_TO_END)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
             raise
         out.seek(0)
         err.seek(0)
         if process.returncode:
-            raise CommandError(err.read().strip().removeprefix("error: ") or f"corten {args[0]} ended with {process.returncode}")
+            raise _error_of(err.read()) or CommandError(f"corten {args[0]} ended with {process.returncode}")
         return out.read()
+
+
+def _error_of(err: str) -> CommandError | None:
+    """From what `--diagnostics=json` wrote; None where it is something else."""
+    try:
+        told = json.loads(err)
+    except ValueError:
+        return CommandError(err.strip()) if err.strip() else None
+    diagnostics = [Diagnostic(code_named(d["code"]), d["message"], d["help"], d["subject"]) for d in told]
+    return CommandError(render(diagnostics), diagnostics)

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, _samples, _structure
-from ._errors import CompileError, InputTypeError, article
+from ._errors import Code, CompileError, CompileWarning, InputTypeError, about, article
 from ._model import opened
 from ._program import Program
 from ._progress import Progress, shown
@@ -54,10 +55,13 @@ def compile(
     observer: Literal["auto", "minmax", "mse"] = "auto",
     float_io: bool = False,
     keep_inputs: bool = False,
+    max_flash: int | str | None = None,
+    max_ram: int | str | None = None,
     progress: Progress = "auto",
 ) -> Program:
     """Compiles a model for a core.
 
+    What does not stop a compilation but should be known is a CompileWarning, and in the program's `diagnostics`.
     A model is checked before any data is read: target, train mode, operators (all that are not supported, not just the first).
     Ctrl-C ends a compilation within 0.1 s; other Python threads run meanwhile.
 
@@ -77,12 +81,15 @@ def compile(
         observer: how ranges are chosen: "minmax", "mse", or "auto": whichever gives the lower error of the outputs.
         float_io: inputs and outputs are float32 on the core; else int8.
         keep_inputs: inputs keep their bytes during inference; else their memory may be used again once they are read.
+        max_flash: refuse a program whose image and code take more: bytes, or "64K", "1MiB". For the code, firmware is linked: needs
+            gcc-arm-none-eabi.
+        max_ram: refuse a program whose arena and runtime state take more; stack is not counted.
         progress: "auto": on stderr where that is a terminal; True, False, or a function of done and all.
 
     Raises:
         CompileError: the model or the data is at fault; all messages and their places are in `diagnostics`.
         InputTypeError: an argument or a sample has a type that can not be used.
-        ValueError: `optimize` or `observer` is none of the choices.
+        ValueError: `optimize` or `observer` is none of the choices, or a limit is no size.
     """
     check_choice("optimize", optimize, ("balanced", "speed", "ram", "size"))
     check_choice("observer", observer, ("auto", "minmax", "mse"))
@@ -96,15 +103,20 @@ def compile(
             if front.needs_data:
                 if calibration is None:
                     message = "the model needs calibration data: not all of its values have scales"
-                    raise CompileError(message, _CALIBRATION_HELP, source.subject)
+                    raise CompileError(Code.no_calibration, message, _CALIBRATION_HELP, source.subject)
                 specs = [Spec(name, tuple(shape), dtype) for name, shape, dtype in front.inputs]
                 data = _samples.collect(calibration, specs, structure, transform).inputs
             with bar as tell:
-                core, report, notes = _core.compile(front, data, target, observer, optimize, float_io, keep_inputs, tell)
+                core, report, notes = _core.compile(
+                    front, data, target, observer, optimize, float_io, keep_inputs, max_flash, max_ram, tell
+                )
             given = json.loads(report)["calibration"]["given_scales"]
             quantised = Path(source.path).read_bytes() if given else b""
         except CompileError as error:
             raise error.about(source.subject, source.path)
+    about(notes, source.subject, source.path)
+    if notes:
+        warnings.warn(CompileWarning(notes), stacklevel=2)
     details = json.loads(report)
     details["model"] = source.subject
     if structure:
@@ -115,7 +127,7 @@ def compile(
 def check_target(target: Any) -> None:
     """Raises CompileError, with close names, where it is none."""
     if not isinstance(target, str):
-        raise InputTypeError(f"target must be a name, not {article(target)}", "corten.targets() lists them")
+        raise InputTypeError(Code.unknown_target, f"target must be a name, not {article(target)}", "corten.targets() lists them")
     _core.check_target(target)
 
 

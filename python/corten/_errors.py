@@ -5,7 +5,9 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+from ._core import Code as Code
 from ._core import Diagnostic as Diagnostic
+from ._core import render
 
 
 class CompileError(ValueError):
@@ -17,24 +19,22 @@ class CompileError(ValueError):
 
     diagnostics: list[Diagnostic]
 
-    def __init__(self, message: str, help: str = "", subject: str = ""):
-        self.diagnostics = [Diagnostic(message, help, subject)]
-        super().__init__(_text(self.diagnostics))
+    def __init__(self, code: Code, message: str, help: str = "", subject: str = ""):
+        self.diagnostics = [Diagnostic(code, message, help, subject)]
+        super().__init__(render(self.diagnostics))
 
     @classmethod
     def of(cls, diagnostics: Iterable[Diagnostic]) -> CompileError:
         """An error of these diagnostics."""
         error = cls.__new__(cls)
         error.diagnostics = list(diagnostics)
-        ValueError.__init__(error, _text(error.diagnostics))
+        ValueError.__init__(error, render(error.diagnostics))
         return error
 
     def about(self, subject: str, path: str) -> CompileError:
         """The same error, naming `subject` where it names `path`: a file that the user has never seen."""
-        for d in self.diagnostics:
-            d.subject = subject if d.subject == path else d.subject
-            d.message = d.message.replace(path, subject)
-        self.args = (_text(self.diagnostics),)
+        about(self.diagnostics, subject, path)
+        self.args = (render(self.diagnostics),)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -45,10 +45,28 @@ class InputTypeError(CompileError, TypeError):
     """An argument or a sample is of a type that can not be used."""
 
 
-def _text(diagnostics: list[Diagnostic]) -> str:
-    if len(diagnostics) == 1:
-        return str(diagnostics[0]).removeprefix("error: ")  # the exception's name says it
-    return "\n".join([f"{len(diagnostics)} errors", *map(str, diagnostics)])
+class CompileWarning(UserWarning):
+    """Something that does not stop a compilation, but should be known.
+
+    Attributes:
+        diagnostics: the same in parts.
+    """
+
+    diagnostics: list[Diagnostic]
+
+    def __init__(self, diagnostics: list[Diagnostic]):
+        self.diagnostics = diagnostics
+        super().__init__(render(diagnostics))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.diagnostics,)
+
+
+def about(diagnostics: Iterable[Diagnostic], subject: str, path: str) -> None:
+    """Names `subject` where `path` is named."""
+    for d in diagnostics:
+        d.subject = subject if d.subject == path else d.subject
+        d.message = d.message.replace(path, subject)
 
 
 def _restored(kind: type[CompileError], diagnostics: list[Diagnostic]) -> CompileError:

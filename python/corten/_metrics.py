@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
 from . import _core
-from ._errors import InputTypeError
+from ._errors import Code, InputTypeError
 
 Metric = Union[str, Callable[[Any, Any], Any]]
 
@@ -26,7 +26,7 @@ def split_metrics(metrics: Sequence[Metric] | Metric | None) -> tuple[list[str] 
             functions.append((name if name not in taken else f"{name}_{len(taken) + 1}", metric))
         else:
             help = "give a name, or a function of outputs and labels"
-            raise InputTypeError(f"a {type(metric).__name__} is no metric", help)
+            raise InputTypeError(Code.wrong_metric, f"a {type(metric).__name__} is no metric", help)
     _core.check_metrics(names)
     return names, functions
 
@@ -40,6 +40,6 @@ def add_metric(metrics: dict[str, Any], name: str, stage: str, value: Any) -> No
     try:
         metrics.setdefault(name, {})[stage] = float(value)
     except (TypeError, ValueError):
-        raise InputTypeError(
+        raise InputTypeError(Code.wrong_metric,
             f"metric '{name}' returned a {type(value).__name__}", "return a number, or a dict of numbers"
         ) from None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ._errors import CompileError, InputTypeError, article
+from ._errors import Code, CompileError, InputTypeError, article
 from ._samples import is_tensor
 
 _MODEL_HELP = "give torch.export.export(model.eval(), example_inputs), the path of a .pt2, or a module with example_inputs="
@@ -41,7 +41,7 @@ def opened(model: Any, example_inputs: Any = None, name: str | None = None) -> I
     if isinstance(model, (str, os.PathLike)):
         path = os.fspath(model)
         if not Path(path).is_file():
-            raise CompileError(f"there is no file {path}", _MODEL_HELP)
+            raise CompileError(Code.no_file, f"there is no file {path}", _MODEL_HELP)
         yield Source(path, path)
         return
     if _is(model, "torch.nn", "Module") and not _is(model, "torch.export", "ExportedProgram"):
@@ -50,7 +50,7 @@ def opened(model: Any, example_inputs: Any = None, name: str | None = None) -> I
         model = model[0]
     elif not _is(model, "torch.export", "ExportedProgram"):
         what = "a dict of weights" if isinstance(model, Mapping) else article(model)
-        raise InputTypeError(f"{what} is no model", _MODEL_HELP)
+        raise InputTypeError(Code.no_model, f"{what} is no model", _MODEL_HELP)
     refuse_training(model)
     name = identifier(name or root_class(model) or "model")
     with tempfile.TemporaryDirectory(prefix="corten-") as folder:
@@ -70,7 +70,7 @@ def _saved(program: Any, path: str) -> None:
             torch.export.save(program, path)
     except NotImplementedError as error:  # named tuples and other classes of the user among arguments or results
         help = "let forward take and return tensors, tuples, lists and dicts, or register the class with torch.utils._pytree"
-        raise CompileError(f"torch.export.save cannot write the program: {error}", help) from error
+        raise CompileError(Code.no_model, f"torch.export.save cannot write the program: {error}", help) from error
 
 
 def identifier(name: str) -> str:
@@ -96,10 +96,10 @@ def _exported(module: Any, example_inputs: Any) -> tuple[Any, str]:
     active = [f"{type(m).__name__} '{n}'" if n else kind for n, m in module.named_modules() if m.training and _trains(m)]
     if active:
         layers = ", ".join(active[:3]) + (", ..." if len(active) > 3 else "")
-        raise CompileError(f"{kind} is in train mode: {layers} would change or drop values", "call model.eval() first")
+        raise CompileError(Code.train_mode, f"{kind} is in train mode: {layers} would change or drop values", "call model.eval() first")
     if example_inputs is None:
         help = "give example_inputs=(x,), one tensor for each input of forward"
-        raise InputTypeError(f"{kind} is a module, which must be exported first", help)
+        raise InputTypeError(Code.no_model, f"{kind} is a module, which must be exported first", help)
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}
     if isinstance(example_inputs, Mapping):
@@ -112,7 +112,7 @@ def _exported(module: Any, example_inputs: Any) -> tuple[Any, str]:
         inspect.signature(module.forward).bind(*args, **kwargs)
     except TypeError as error:
         help = "give a tuple of forward's arguments in their order, or a dict of them by name"
-        raise InputTypeError(f"example_inputs do not fit forward of {kind}: {error}", help) from None
+        raise InputTypeError(Code.wrong_inputs, f"example_inputs do not fit forward of {kind}: {error}", help) from None
     with torch.no_grad():
         return torch.export.export(module, args, kwargs), kind
 
@@ -133,11 +133,11 @@ def refuse_training(program: Any) -> None:
             what = f"{node.name} ({operator}) normalises by the batch"
         else:
             continue
-        raise CompileError(f"the model was exported in train mode: {what}", _EXPORT_HELP)
+        raise CompileError(Code.train_mode, f"the model was exported in train mode: {what}", _EXPORT_HELP)
     counters = ("num_batches_tracked", "running_mean")
     updated = [b for b in program.graph_signature.buffers_to_mutate.values() if b.endswith(counters)]
     if updated:
-        raise CompileError(f"the model was exported in train mode: it updates {updated[0]}", _EXPORT_HELP)
+        raise CompileError(Code.train_mode, f"the model was exported in train mode: it updates {updated[0]}", _EXPORT_HELP)
 
 
 def _arguments(node: Any) -> dict[str, Any]:

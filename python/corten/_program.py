@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core, _samples
 from ._command import CommandError, json_of, output_of
-from ._errors import CompileError, Diagnostic, InputTypeError
+from ._errors import Code, CompileError, Diagnostic, InputTypeError
 from ._metrics import Metric, add_metric, split_metrics
 from ._model import opened
 from ._progress import Progress, shown
@@ -134,7 +134,7 @@ class Program:
         try:
             return _samples.matched(self._structure, self._specs, args, kwargs)
         except Mismatch as error:
-            raise InputTypeError(str(error), "call the program as the exported module is called") from None
+            raise InputTypeError(Code.wrong_inputs, str(error), "call the program as the exported module is called") from None
 
     def _cut(self, values: list[Any], raw: bool) -> tuple[list[np.ndarray], bool]:
         """(samples, elements) of each input, and whether the inputs hold more than the program takes at once."""
@@ -147,16 +147,16 @@ class Program:
                 array = _samples.floats(value, spec)
             if not np.isfinite(array).all():
                 bad = "NaN" if np.isnan(array).any() else "infinity"
-                raise CompileError(f"input '{spec.name}' holds {bad}", "the program takes finite numbers")
+                raise CompileError(Code.nonfinite_data, f"input '{spec.name}' holds {bad}", "the program takes finite numbers")
             rows.append(layout.cut(np.ascontiguousarray(array, np.float32), spec))
         lengths = [len(r) for r in rows]
         group = layout.rows or 1
         if len(set(lengths)) > 1 or lengths[0] % group:
             each = ", ".join(f"{s.name}: {n}" for s, n in zip(self._specs, lengths))
             need = f"a multiple of {group}" if group > 1 else "the same of all"
-            raise CompileError(f"inputs have batches of {each}, but the program takes {need}")
+            raise CompileError(Code.sample_count, f"inputs have batches of {each}, but the program takes {need}")
         if not lengths[0]:
-            raise CompileError("inputs are batches of 0 samples", "give at least one")
+            raise CompileError(Code.sample_count, "inputs are batches of 0 samples", "give at least one")
         arrays = [np.ascontiguousarray(r.reshape(len(r) // group, -1)) for r in rows]
         exact = all(tuple(np.shape(v)) == s.shape for v, s in zip(values, self._specs))
         return arrays, not exact
@@ -328,7 +328,7 @@ class Program:
         report = json.loads(text) if text else {}
         if path is not None:
             if not report:
-                raise CompileError("this program has no report", "load the folder that save() or `corten compile` wrote")
+                raise CompileError(Code.no_report, "this program has no report", "load the folder that save() or `corten compile` wrote")
             page = _core.report_html(text) if Path(path).suffix in (".html", ".htm") else None
             _write(Path(path), page or text)
         return report

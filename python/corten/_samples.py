@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._errors import CompileError, InputTypeError, article, close_names
+from ._errors import Code, CompileError, InputTypeError, article, close_names
 from ._structure import Mismatch, Structure
 
 _DATA_HELP = "give an iterable (a DataLoader, a list) of tensors, tuples, lists or dicts, or the path of a .npz"
@@ -79,11 +79,13 @@ def floats(value: Any, spec: Spec, place: str = "") -> np.ndarray:
     """A float32 array of finite numbers. `place` begins messages, as in "calibration data: "."""
     if not _is_array(value):
         raise InputTypeError(
+            Code.wrong_dtype,
             f"{place}input '{spec.name}' is {article(value)}", "give torch tensors or NumPy arrays"
         )
     array = to_numpy(value)
     if not (np.issubdtype(array.dtype, np.floating) or (spec.integer and np.issubdtype(array.dtype, np.integer))):
         raise InputTypeError(
+            Code.wrong_dtype,
             f"{place}input '{spec.name}' is {array.dtype}, but the program takes {'integers' if spec.integer else 'float32'}",
             "int8 of the core is taken with raw=True; else convert it as training did"
             if array.dtype == np.int8
@@ -118,6 +120,7 @@ class Layout:
         lacks_batch = self.rows == 1 and shape == want[1:]
         takes = f"(N, {', '.join(map(str, want[1:]))})" if self.rows else str(tuple(want))
         raise CompileError(
+            Code.wrong_shape,
             f"{place}input '{spec.name}' has shape {tuple(shape)}, but the program takes {takes}",
             "add the batch axis: x[None]" if lacks_batch else "give PyTorch's order of dimensions, as at export",
         )
@@ -159,7 +162,7 @@ class Collector:
         lengths = {len(a) for a in cut}
         if len(lengths) > 1:
             each = ", ".join(f"{s.name}: {len(a)}" for s, a in zip(self.specs, cut))
-            raise CompileError(f"{place}inputs hold different numbers of samples ({each})")
+            raise CompileError(Code.sample_count, f"{place}inputs hold different numbers of samples ({each})")
         for spec, array, kept in zip(self.specs, cut, self.arrays):
             self.check_finite(array, spec, number)
             kept.append(np.array(array, np.float32))  # a copy: loaders may use their memory again
@@ -176,7 +179,7 @@ class Collector:
             row = int(bad.argmax())
             kind = "NaN" if np.isnan(array[row]).any() else "infinity"
             raise CompileError(
-                f"{self.what}: input '{spec.name}' holds {kind} in sample {self.count + row} (batch {number}, row {row})",
+                Code.nonfinite_data, f"{self.what}: input '{spec.name}' holds {kind} in sample {self.count + row} (batch {number}, row {row})",
                 "leave such samples out",
             )
 
@@ -186,13 +189,13 @@ class Collector:
             if len(self.specs) == 1:
                 return [batch], None
             raise CompileError(
-                f"{place}one tensor, but the program takes {len(self.specs)} inputs ({', '.join(s.name for s in self.specs)})",
+                Code.wrong_inputs, f"{place}one tensor, but the program takes {len(self.specs)} inputs ({', '.join(s.name for s in self.specs)})",
                 "give a tuple or a dict for each sample or batch",
             )
         if isinstance(batch, Mapping):
             return self.match_names(batch, place), batch.get("labels", batch.get("label"))
         if not isinstance(batch, (tuple, list)):
-            raise InputTypeError(f"{place}{article(batch)} holds no inputs", _DATA_HELP + "; transform= may convert it")
+            raise InputTypeError(Code.unreadable_data, f"{place}{article(batch)} holds no inputs", _DATA_HELP + "; transform= may convert it")
         try:
             return matched(self.structure, self.specs, tuple(batch), {}), None
         except Mismatch as error:
@@ -202,7 +205,7 @@ class Collector:
         if len(batch) == 2 and isinstance(batch[0], (tuple, list, Mapping)) and _is_target(batch[1]):
             return self.match(batch[0], place)[0], batch[1] if _is_label(batch[1]) else None
         raise CompileError(
-            f"{place}{first}", "transform= may pick the inputs, for example transform=lambda batch: batch[0]"
+            Code.wrong_inputs, f"{place}{first}", "transform= may pick the inputs, for example transform=lambda batch: batch[0]"
         ) from None
 
     def match_names(self, batch: Mapping[Any, Any], place: str) -> list[Any]:
@@ -218,7 +221,7 @@ class Collector:
         missing = [n for n in names if n not in batch]
         help = next(filter(None, (close_names(n, names) for n in map(str, batch) if n not in names)), "")
         raise CompileError(
-            f"{place}no array for input '{missing[0]}': the dict holds {', '.join(map(repr, batch)) or 'nothing'}",
+            Code.wrong_inputs, f"{place}no array for input '{missing[0]}': the dict holds {', '.join(map(repr, batch)) or 'nothing'}",
             help or f"the program takes {', '.join(map(repr, names))}",
         )
 
@@ -227,7 +230,7 @@ class Collector:
         count = self.count // group
         if count == 0:
             of_rows = f" of {group} rows" if group > 1 and self.count else ""
-            raise CompileError(f"{self.what} holds no samples{of_rows}", _DATA_HELP + "; a generator gives its items only once")
+            raise CompileError(Code.sample_count, f"{self.what} holds no samples{of_rows}", _DATA_HELP + "; a generator gives its items only once")
         inputs = [_joined(a, count * group).reshape(count, -1) for a in self.arrays]
         labels = np.concatenate(self.labels) if self.labels else None
         return Samples(inputs, labels if labels is not None and len(labels) == count else None)
@@ -255,7 +258,7 @@ def collect(
     if isinstance(data, (str, os.PathLike)):
         path = os.fspath(data)
         if not Path(path).exists():
-            raise CompileError(f"{what}: there is no file {path}", _DATA_HELP)
+            raise CompileError(Code.no_file, f"{what}: there is no file {path}", _DATA_HELP)
         arrays, labels = _core.load_samples(path, [(s.name, list(s.shape)) for s in specs])
         return Samples([np.asarray(a) for a in arrays], None if labels is None else np.asarray(labels).ravel())
     collector = Collector(specs, structure, what)
@@ -270,5 +273,5 @@ def batches(data: Any, specs: list[Spec], what: str) -> Iterator[Any]:
     if isinstance(data, tuple) and len(data) == len(specs) > 1 and all(map(_is_array, data)):
         return iter([data])  # example inputs
     if not isinstance(data, Iterable) and not hasattr(data, "__getitem__"):
-        raise InputTypeError(f"{what} is {article(data)}, which can not be iterated", _DATA_HELP)
+        raise InputTypeError(Code.unreadable_data, f"{what} is {article(data)}, which can not be iterated", _DATA_HELP)
     return iter(data)

@@ -18,7 +18,7 @@ from torchao.quantization.pt2e import (
 from torchao.quantization.pt2e.observer import MinMaxObserver
 from torchao.quantization.pt2e.quantizer import QuantizationAnnotation, QuantizationSpec, Quantizer, SharedQuantizationSpec
 
-from ._errors import CompileError, InputTypeError, article, close_names
+from ._errors import Code, CompileError, InputTypeError, article, close_names
 
 __all__ = ["CortenQuantizer", "QuantizationConfig", "get_symmetric_quantization_config"]
 
@@ -146,14 +146,14 @@ class CortenQuantizer(Quantizer):
     def set_module_type(self, kind: type[torch.nn.Module], config: Config) -> CortenQuantizer:
         """For modules of a class, as in nn.Linear."""
         if not isinstance(kind, type):
-            raise InputTypeError(f"a module type is a class, not {kind!r}", "for a name there is set_module_name")
+            raise InputTypeError(Code.no_such_part, f"a module type is a class, not {kind!r}", "for a name there is set_module_name")
         self._by_type[f"{kind.__module__}.{kind.__qualname__}"] = _checked(config)
         return self
 
     def set_operator_type(self, op: Any, config: Config) -> CortenQuantizer:
         """For an operator, as in torch.ops.aten.conv2d.default (or torch.ops.aten.conv2d: all its overloads)."""
         if not isinstance(op, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
-            raise InputTypeError(f"an operator is one of torch.ops, not {op!r}", "for example torch.ops.aten.conv2d.default")
+            raise InputTypeError(Code.no_such_part, f"an operator is one of torch.ops, not {op!r}", "for example torch.ops.aten.conv2d.default")
         self._by_operator[str(op)] = _checked(config)
         return self
 
@@ -170,7 +170,7 @@ class CortenQuantizer(Quantizer):
     def set_filter_function(self, function: Callable[[Node], bool] | None) -> CortenQuantizer:
         """Only nodes for which it is true are quantised, and those that `set_node_name` names; None: all."""
         if function is not None and not callable(function):
-            raise InputTypeError(f"{article(function)} is no function of a node", "give one, for example lambda node: True, or None")
+            raise InputTypeError(Code.no_such_part, f"{article(function)} is no function of a node", "give one, for example lambda node: True, or None")
         self._filter = function
         return self
 
@@ -216,7 +216,7 @@ class CortenQuantizer(Quantizer):
             for name in wanted:
                 if name not in known:
                     help = close_names(name, known) or f"there are {', '.join(known[:12])}{', ...' if len(known) > 12 else ''}"
-                    raise CompileError(f"the model has no {what} '{name}'", help)
+                    raise CompileError(Code.no_such_part, f"the model has no {what} '{name}'", help)
 
     # ---- annotations
 
@@ -278,13 +278,14 @@ class CortenQuantizer(Quantizer):
 
 def _named(name: Any, what: str) -> str:
     if not isinstance(name, str):
-        raise InputTypeError(f"a {what} is named by a string, not by {article(name)}", f"give the {what}'s name")
+        raise InputTypeError(Code.no_such_part, f"a {what} is named by a string, not by {article(name)}", f"give the {what}'s name")
     return name
 
 
 def _checked(config: Any) -> Config:
     if config is not None and not isinstance(config, QuantizationConfig):
         raise InputTypeError(
+            Code.bad_scales,
             f"{article(config)} is no configuration", "give get_symmetric_quantization_config(), or None to keep float"
         )
     return config

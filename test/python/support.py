@@ -42,7 +42,7 @@ def corten(*args, code=0, timeout=600):
 def refused(*args):
     """The command refuses its input: exit code 1 and one message on stderr, which is returned."""
     result = corten(*args, code=1)
-    assert result.err.startswith("error: "), f"no located message: {result.err!r}"
+    assert result.err.startswith("error[C"), f"no located message: {result.err!r}"
     assert "internal error" not in result.err, result.err
     return result.err
 

@@ -173,7 +173,7 @@ def test_damaged_files_are_messages(program, digits):
         said = program.convert(damaged)["error"]
         assert damaged.name in said and "Traceback" not in said and len(said) < 500, said
         done = subprocess.run([COMMAND, "view", damaged, "--no-open"], capture_output=True, text=True)
-        assert done.returncode == 1 and done.stderr.startswith("error: ") and damaged.name in done.stderr, done.stderr
+        assert done.returncode == 1 and done.stderr.startswith("error[C") and damaged.name in done.stderr, done.stderr
     assert "no_such.corten" in program.convert("/no_such.corten")["error"]
 
 

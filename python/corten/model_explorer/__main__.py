@@ -25,6 +25,7 @@ def main() -> int:
 
 def _view(options: argparse.Namespace) -> int:
     from .._command import CommandError
+    from .._core import Code
     from .._errors import CompileError
 
     # Where torch is installed Model Explorer imports it, which takes seconds, and puts its own reader of .pt2 before ours.
@@ -32,17 +33,18 @@ def _view(options: argparse.Namespace) -> int:
     try:
         import model_explorer
     except ImportError as error:
-        return _fail(f"Model Explorer cannot be imported: {error}", 'pip install "corten[view]"')
+        return _fail(CompileError(Code.no_tool, f"Model Explorer cannot be imported: {error}", 'pip install "corten[view]"'))
     try:
         path = os.path.abspath(options.file)
         config = _config(os.path.join(path, "model.corten") if os.path.isdir(path) else path)
     except (CommandError, CompileError) as error:
-        return _fail(str(error))
+        return _fail(error)
     try:
         socket.create_server((options.host, options.port or 0)).close()
     except OSError as error:
         place = options.host if options.port is None else f"{options.host}:{options.port}"
-        return _fail(f"cannot listen on {place}: {error.strerror}", "give another --port or --host, or neither")
+        what = f"cannot listen on {place}: {error.strerror}"
+        return _fail(CompileError(Code.system, what, "give another --port or --host, or neither"))
     _keep_off_the_network(options.host)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     model_explorer.visualize_from_config(  # returns after Ctrl-C
@@ -89,8 +91,8 @@ def _keep_off_the_network(host: str) -> None:
     os.environ["NO_PROXY"] = os.environ["no_proxy"] = ",".join(filter(None, [os.environ.get("no_proxy"), host]))
 
 
-def _fail(message: str, help: str = "") -> int:
-    print(f"error: {message}", *([f"  help: {help}"] if help else []), sep="\n", file=sys.stderr)
+def _fail(error: Exception) -> int:
+    print(error, file=sys.stderr)
     return 1
 
 
