@@ -49,7 +49,8 @@ TEST_CASE("compare: decibels of nothing") {
 TEST_CASE("compare: where a node comes from") {
   CHECK(parse_from_node(R"([{"name":"a","from_node":[{"name":"b","from_node":[]}]}])") == "b");
   CHECK(parse_from_node(R"([{"name":"a"}])") == "a");
-  for (const char* text : {"", "[", "{}", "[1]", "[[]]", "null", R"([{"from_node":[{"name":7}]}])"}) CHECK(parse_from_node(text).empty());
+  for (const char* text : {"", "[", "{}", "[1]", "[[]]", "null", R"([{"from_node":[{"name":7}]}])"})
+    CHECK(parse_from_node(text).empty());
   CHECK(node_of_value("conv2d.1") == "conv2d");
 }
 
