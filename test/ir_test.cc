@@ -165,7 +165,7 @@ TEST_CASE("parse survives every truncation and every changed byte") {
 }
 
 TEST_CASE("verify says what is wrong") {
-  const Location place{"m.py", 3, "forward", "x.relu()", ""};
+  const Location place{"m.py", 3, "forward", "x.relu()", "", ""};
   CHECK(verify_refusal(kSmall) == "");
   CHECK(verify_refusal(kSmall, [&](Graph& g) {
           g.nodes[0].where = place;
