@@ -11,6 +11,7 @@
 #include "compiler/compare.h"
 #include "compiler/files.h"
 #include "compiler/metrics.h"
+#include "ir/render.h"
 
 namespace corten::cli {
 
@@ -32,7 +33,7 @@ std::optional<double> sqnr(const StageErrors& e, Stage stage) {
 
 std::optional<double> percent(std::optional<double> part) { return part ? std::optional<double>(100 * *part) : part; }
 
-std::string source(const Location& w) { return w.line ? fmt::format("{}:{} {}", w.file, w.line, w.text) : ""; }
+std::string source(const Location& w) { return w.line ? fmt::format("{}:{} {}", relative_path(w.file), w.line, w.text) : ""; }
 
 void step_table(const Comparison& c) {
   if (c.steps.empty()) return;

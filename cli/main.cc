@@ -49,6 +49,8 @@ Diag usage(CLI::App& app, const CLI::ParseError& e, int argc, char** argv) {
   const std::string name = &command == &app ? "corten" : "corten " + command.get_name();
   std::string message = e.what();
   while (!message.empty() && (message.back() == '\n' || message.back() == ' ')) message.pop_back();
+  const std::vector<std::string> rest = app.remaining();
+  if (&command == &app && !rest.empty() && rest[0][0] != '-') message = "there is no command \"" + rest[0] + '"';
   return Diag(Code::usage, message, close_to(command, argc, argv) + "`" + name + " --help` lists what there is");
 }
 

@@ -51,7 +51,7 @@ Diag over(Code code, const Json& report, const std::string& what, uint64_t is, u
 // What lives at the fullest step.
 std::vector<Part> ram_parts(const Json& report) {
   const Json &steps = list_of(report, "steps"), &arena = part_of(report, "arena");
-  const int peak = int_of(arena, "peak_step", 0);
+  const int peak = int_of(arena, "lower_bound_step", 0);
   std::map<std::string, const Json*> by_node;
   for (const Json& s : steps) by_node[text_of(s, "node")] = &s;
   std::vector<Part> parts;
@@ -80,7 +80,7 @@ void check_ram(const Json& report, uint64_t limit, std::vector<Diag>& found) {
   std::vector<Part> parts = ram_parts(report);
   found.push_back(over(Code::ram_budget, report, "RAM", is, limit, "--max-ram", parts));
   const std::string fullest =
-      text_of(list_of(report, "steps").at(size_t(int_of(part_of(report, "arena"), "peak_step", 0))), "node");
+      text_of(list_of(report, "steps").at(size_t(int_of(part_of(report, "arena"), "lower_bound_step", 0))), "node");
   found.back().notes.insert(found.back().notes.begin(),
                             fmt::format("arena {}, fullest at {}; state of the runtime {}; stack is not counted", in_bytes(arena),
                                         fullest, in_bytes(kStateBytes)));

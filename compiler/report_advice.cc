@@ -39,8 +39,8 @@ void arena_advice(const Json& report, std::vector<Advice>& all) {
   const int at = int_of(arena, "lower_bound_step", -1);
   if (!bytes || !bound || *bound <= 0 || step_at(report, at).is_null()) return;
   all.push_back(
-      {fmt::format("Needs the most memory at once: {} bytes. Alive there: {}. No plan of this order of steps needs less, so a "
-                   "smaller arena asks for smaller tensors at this step.",
+      {fmt::format("Needs the most memory at once: {} bytes. Alive there: {}; an output may lie over an operand that dies. No "
+                   "plan of this order of steps needs less, so a smaller arena asks for smaller tensors at this step.",
                    grouped(*bound), live_names(report, at)),
        {at},
        *bound});

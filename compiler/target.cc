@@ -39,11 +39,13 @@ std::span<const Target> all_targets() { return kTargets; }
 
 const Target& target_named(std::string_view name) {
   std::string close, all;
+  size_t least = 2;
   for (const Target& t : kTargets) {
     if (t.name == name) return t;
-    std::string_view core = t.name.substr(t.name.find('-') + 1);
-    if (std::min(edit_distance(name, t.name), edit_distance(name, core)) <= 2)
-      close += (close.empty() ? "" : ", ") + std::string(t.name);
+    const std::string_view core = t.name.substr(t.name.find('-') + 1);
+    const size_t distance = std::min(edit_distance(name, t.name), edit_distance(name, core));
+    if (distance < least) least = distance, close.clear();
+    if (distance == least) close += (close.empty() ? "" : ", ") + std::string(t.name);
     all += (all.empty() ? "" : ", ") + std::string(t.name);
   }
   throw Error(Code::unknown_target, "no target named \"" + std::string(name) + "\"",

@@ -139,7 +139,7 @@ void collect(BoardDump& dump, const Program& program, const Parted& parted) {
   } else if (dump.bad) {
     d.message = fmt::format("all {} lines of values are damaged, the first in line {}", dump.bad, first_bad_line);
   } else {
-    d.message = "has no line of values";
+    d.message = "the log has no line of values";
   }
   throw Error(d);
 }

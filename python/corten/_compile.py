@@ -72,10 +72,10 @@ def compile(
         example_inputs: for a module: a tensor, a tuple of tensors, or a dict of forward's arguments.
         calibration: representative inputs, 100 to 500 samples, from which scales are chosen: any iterable (a DataLoader, a dataset,
             a generator) of tensors, tuples, lists or dicts, or the path of a .npz. An item holds one sample or a batch of any size,
-            which is cut to the exported one; rows that fill no batch at the end are left out. Keys of dicts are the inputs' names.
-            Floats of any width are taken; integers are refused, since training has scaled them. Labels and other targets are left
-            out: what stands behind the inputs, the second of a pair of inputs and targets, a dict's other entries. All samples are
-            held in memory as float32. Not read where the program has all its scales.
+            which is cut to the exported one; rows that fill no batch at the end are left out. Keys of dicts are the inputs' names, or
+            those of the dict that forward takes. Floats of any width are taken; integers are refused, since training has scaled
+            them. Labels and other targets are left out: what stands behind the inputs, the second of a pair of inputs and targets, a
+            dict's other entries. All samples are held in memory as float32. Not read where the program has all its scales.
         transform: called with each item of `calibration`; returns the inputs.
         optimize: what to favour: "balanced", "speed" (may spend flash), "ram" (may cost cycles) or "size" (smaller code).
         observer: how ranges are chosen: "minmax", "mse", or "auto": whichever gives the lower error of the outputs.

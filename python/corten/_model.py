@@ -83,8 +83,8 @@ def root_class(program: Any) -> str | None:
     """The name of the class that was exported."""
     for node in program.graph.nodes:
         for path, kind in (node.meta.get("nn_module_stack") or {}).values():
-            name = kind if isinstance(kind, str) else kind.__name__
-            if path == "" and not name.endswith("GraphModule"):
+            name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+            if path == "" and not name.endswith("GraphModule") and not name.startswith("torch.export."):  # a wrapper of its own
                 return name.rpartition(".")[2]
     return None
 

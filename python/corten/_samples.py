@@ -213,11 +213,15 @@ class Collector:
         if set(names) <= set(batch):
             return [batch[n] for n in names]
         if self.structure:
-            for args, kwargs in (((), batch), ((batch,), {})):
+            keys = self.structure.keys()
+            given = {k: batch[k] for k in keys if k in batch} if keys else batch  # what else it holds is no input
+            for args, kwargs in (((), batch), ((given,), {})):
                 try:
                     return self.structure.bind(args, kwargs)
                 except Mismatch:
                     pass
+            if len(given) < len(keys):
+                names = keys
         missing = [n for n in names if n not in batch]
         help = next(filter(None, (close_names(n, names) for n in map(str, batch) if n not in names)), "")
         raise CompileError(

@@ -61,6 +61,11 @@ class Structure:
     def single_argument(self) -> bool:
         return len(self.arguments) == 1
 
+    def keys(self) -> list[str]:
+        """Of the dict that is forward's one argument; none where that is something else."""
+        specs = self._argument_specs() if self.single_argument() else []
+        return json.loads(specs[0]["context"]) if specs and specs[0]["type"] in _MAPPINGS else []
+
     def restore(self, outputs: list[Any]) -> Any:
         """What forward returns, from the program's outputs."""
         spec = _node(self.out_spec) if self.out_spec else None

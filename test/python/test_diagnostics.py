@@ -208,7 +208,8 @@ def test_usage_errors_have_the_form_too():
     assert result.returncode == 2
     told = json.loads(result.stderr)
     assert told[0]["code"] == "C0501" and "--target" in told[0]["help"]
-    assert "did you mean compile?" in run("compil", "x.pt2").stderr
+    told = run("compil", "x.pt2").stderr
+    assert 'there is no command "compil"' in told and "did you mean compile?" in told
 
 
 # ---- terminals ----------------------------------------------------------------------------------------------------------------
@@ -359,6 +360,23 @@ def test_limits_are_kept(option, limit, words, tmp_path):
     err = corten(*DIGITS_ARGS, "-o", tmp_path / "out", option, limit, code=1).err
     assert all(w in err for w in words), err
     assert not (tmp_path / "out").exists()
+
+
+def test_ram_is_told_of_the_fullest_step(tmp_path):
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.small, self.head = torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.Linear(5, 8), torch.nn.Linear(16, 4)
+
+        def forward(self, image, numbers):
+            return self.head(torch.cat([self.conv(image).mean((2, 3)), self.small(numbers)], 1))
+
+    inputs = (torch.randn(1, 3, 16, 16), torch.randn(1, 5))  # the numbers lie last in the arena, and are read late
+    path = tmp_path / "net.pt2"
+    torch.export.save(torch.export.export(Net().eval(), inputs), path)
+    np.savez(tmp_path / "calib.npz", in0=inputs[0], in1=inputs[1])
+    err = corten("compile", path, "--calibrate", tmp_path / "calib.npz", "-o", tmp_path / "out", "--max-ram", "1K", code=1).err
+    assert "fullest at conv2d;" in err and "the largest: 'conv2d' 2,048 bytes, 'image' 768 bytes" in err, err
 
 
 def test_flash_counts_the_code(tmp_path):

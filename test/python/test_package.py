@@ -241,6 +241,21 @@ def test_forms_of_calibration_give_one_image():
     assert len(set(images.values())) == 1, [k for k, i in images.items() if i != images["batches"]]
 
 
+def test_dicts_may_hold_more_than_the_model_takes():
+    class Dict(TwoInputs):
+        def forward(self, batch):
+            return super().forward(batch["v"], batch["im"])
+
+    v, im = tensors(16)
+    exported = torch.export.export(Dict().eval(), (dict(zip(("v", "im"), tensors())),))
+    exact, more = (
+        corten.compile(exported, target="cortex-m3", calibration=[{"im": im, "v": v, **other}])
+        for other in ({}, {"label": torch.arange(16), "id": "x"})
+    )
+    assert exact.image == more.image
+    refused("no array for input 'im': the dict holds 'v', 'label'(.|\n)*the program takes 'v', 'im'", exported, calibration=[{"v": v, "label": im}])
+
+
 def test_calibration_of_one_input():
     x = torch.randn(16, 6)
     exported = torch.export.export(nn.Sequential(nn.Linear(6, 4)).eval(), (x[:1],))
@@ -305,6 +320,7 @@ def never():
 
 def test_unknown_target_offers_close_names(exported):
     assert "cortex-m55" in str(refused("cortex-m5", exported, target="cortex-m5", calibration=never()))
+    assert refused("cortex_m4", exported, target="cortex_m4", calibration=never()).diagnostics[0].help == "did you mean cortex-m4?"
 
 
 def test_no_calibration(exported):

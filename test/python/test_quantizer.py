@@ -81,6 +81,7 @@ def test_one_int8_graph(guards):
     """Nothing is left to calibrate, and the program is PyTorch's to the LSB of its few layers."""
     model = quantised(CortenQuantizer().set_global(CONFIG), guards=guards)
     program = corten.compile(torch.export.export(model, X), target="cortex-m4")
+    assert program.report()["name"] == "residual"
     assert [s["op"] for s in program.report()["steps"]] == ["conv2d", "conv2d", "add", "concat", "max_pool", "linear"]
     x = torch.randn(8, 3, 8, 8)
     want = torch.cat([model(one[None]) for one in x])
