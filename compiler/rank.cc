@@ -225,7 +225,7 @@ std::vector<std::string> help_for(const StepError& e, const Facts& f) {
         fmt::format("its largest value is {:.0f} times the root mean square: a clamp in the model (ReLU6) would keep the "
                     "scale small",
                     e.crest));
-  if (all.empty()) all.push_back("no range stands out: fine-tune with fake quantisation (QAT)");
+  if (all.empty()) all.push_back("no range stands out: fine-tune with fake quantisation (QAT) if accuracy is too low");
   return all;
 }
 
