@@ -9,7 +9,10 @@
 #include "cli/commands.h"
 #include "cli/samples.h"
 #include "compiler/board.h"
+#include "compiler/files.h"
+#include "compiler/json.h"
 #include "compiler/program_file.h"
+#include "compiler/report_fields.h"
 
 namespace corten::cli {
 
@@ -23,15 +26,15 @@ struct Options {
 
 // Multiply-accumulates of each step by the report beside the image; empty where that is missing or of another image.
 std::vector<double> reported_macs(const std::filesystem::path& image, const Bench& b) {
-  std::ifstream file(image.parent_path() / "report.json");
-  const nlohmann::json report = nlohmann::json::parse(file, nullptr, false);
-  if (!report.is_object() || !report.contains("steps") || report.value("target", "") != b.target) return {};
+  const auto beside = image.parent_path() / "report.json";
+  if (!std::filesystem::exists(beside)) return {};
+  const nlohmann::ordered_json report = parsed_json(read_file(beside.string()));
+  if (text_of(report, "target") != b.target) return {};
   std::vector<double> macs;
-  for (const nlohmann::json& step : report["steps"]) {
+  for (const auto& step : list_of(report, "steps")) {
     const size_t i = macs.size();
-    if (i >= b.steps.size() || step.value("node", "") != b.steps[i].node || step.value("kernel", "") != b.steps[i].kernel)
-      return {};
-    macs.push_back(step.value("macs", 0.0));
+    if (i >= b.steps.size() || text_of(step, "node") != b.steps[i].node || text_of(step, "kernel") != b.steps[i].kernel) return {};
+    macs.push_back(number_of(step, "macs").value_or(0));
   }
   return macs.size() == b.steps.size() ? macs : std::vector<double>();
 }
@@ -67,7 +70,7 @@ void run(const Options& o) {
   options.keep = o.keep, options.timeout_seconds = o.timeout;
   const Bench b = bench_on_board(program, input, options);
   if (o.json)
-    fmt::print("{}\n", to_json(b).dump(1));
+    fmt::print("{}", json_text(to_json(b)));
   else
     table(b, reported_macs(o.image, b));
 }
@@ -82,7 +85,9 @@ void add_bench(CLI::App& app) {
   c->add_option("--on", o->on, "qemu")->check(CLI::IsMember({"qemu"}))->capture_default_str();
   c->add_option("-i,--input", o->input, "the first sample of this file instead of made-up values")->type_name("FILE");
   c->add_option("--keep", o->keep, "leave the ELF that ran and the counts in this folder")->type_name("DIR");
-  c->add_option("--timeout", o->timeout, "seconds that the board may take")->check(CLI::PositiveNumber)->capture_default_str();
+  c->add_option("--timeout", o->timeout, "seconds that the board may take")
+      ->check(CLI::Range(1, kLongestRun))
+      ->capture_default_str();
   c->add_flag("--json", o->json, "print JSON");
   c->footer("Example:\n  corten bench build/kws/model.corten --on qemu");
   c->callback([o] { run(*o); });

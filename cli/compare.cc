@@ -10,6 +10,7 @@
 #include "compiler/board.h"
 #include "compiler/compare.h"
 #include "compiler/files.h"
+#include "compiler/json.h"
 #include "compiler/metrics.h"
 #include "ir/render.h"
 
@@ -115,8 +116,7 @@ void run(const Options& o) {
   const auto beside = std::filesystem::path(o.image).parent_path() / "report.json";
   nlohmann::ordered_json report;
   if (std::filesystem::exists(beside)) {
-    const std::vector<uint8_t> text = read_file(beside.string());
-    report = nlohmann::ordered_json::parse(text.begin(), text.end(), nullptr, false);
+    report = parsed_json(read_file(beside.string()));
   }
   if (!report.is_object()) {
     Diag d(Code::no_report, "no report.json beside the image: outputs only, no layers",
@@ -132,7 +132,7 @@ void run(const Options& o) {
     options.board = std::make_shared<BoardDump>(o.board == "qemu" ? trace_on_board(program, samples) : read_dump(o.board, program));
   const Comparison c = compare(o.model, program, samples, report, options);
   if (o.json)
-    fmt::print("{}\n", to_json(c).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}", json_text(to_json(c)));
   else
     table(c);
 }

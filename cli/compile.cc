@@ -12,6 +12,7 @@
 #include "compiler/budget.h"
 #include "compiler/emit.h"
 #include "compiler/files.h"
+#include "compiler/json.h"
 #include "compiler/pipeline.h"
 #include "compiler/report.h"
 #include "compiler/report_html.h"
@@ -100,7 +101,7 @@ void run(const Options& o) {
   tell(compiled.notes);
   const nlohmann::ordered_json figures = report_json(compiled, c);
   check_budget(figures, compiled.image, o.budget);
-  const std::string report = report_text(figures);
+  const std::string report = json_text(figures);
   write_files(dir, {{"model.corten", std::string(compiled.image.begin(), compiled.image.end())},
                     {"model.h", emit_header(compiled.image)},
                     {"model.cc", emit_source(compiled.image)},

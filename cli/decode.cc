@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "compiler/files.h"
+#include "compiler/json.h"
 #include "compiler/npz.h"
 #include "compiler/trace_log.h"
 
@@ -43,7 +44,7 @@ void run(const Options& o) {
   const BoardDump dump = decode_trace(text_of(o.log), program, o.log == "-" ? "<stdin>" : o.log);
   if (!o.output.empty()) write_arrays(o.output, dump_arrays(dump, program));
   if (o.json)
-    fmt::print("{}\n", to_json(dump, program).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}", json_text(to_json(dump, program)));
   else
     summary(dump, program);
 }

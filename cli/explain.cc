@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "compiler/json.h"
 #include "ir/close_names.h"
 
 namespace corten::cli {
@@ -53,7 +54,7 @@ void show(const CodeInfo& c) {
 void run(const std::string& text, bool json) {
   if (!text.empty()) {
     const CodeInfo& c = code_named(text);
-    json ? fmt::print("{}\n", to_json(c).dump(1)) : show(c);
+    json ? fmt::print("{}", json_text(to_json(c))) : show(c);
     return;
   }
   Json all = Json::array();
@@ -63,7 +64,7 @@ void run(const std::string& text, bool json) {
     else
       fmt::print("{}  {}\n", c.text, c.title);
   }
-  if (json) fmt::print("{}\n", all.dump(1));
+  if (json) fmt::print("{}", json_text(all));
 }
 
 }  // namespace

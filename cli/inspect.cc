@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "compiler/files.h"
 #include "compiler/import.h"
+#include "compiler/json.h"
 #include "compiler/program_file.h"
 #include "compiler/target.h"
 #include "ir/graph.h"
@@ -46,7 +47,7 @@ void show_image(const std::string& path, bool json) {
     for (const IoInfo& io : p.inputs()) j["inputs"].push_back(io_json(io));
     for (const IoInfo& io : p.outputs()) j["outputs"].push_back(io_json(io));
     for (const StepInfo& s : p.steps()) j["steps"].push_back(step_json(s));
-    fmt::print("{}\n", j.dump(1));
+    fmt::print("{}", json_text(j));
     return;
   }
   fmt::print("{} for {} ({} kernels): image {} bytes, arena {} bytes\n", p.name(), p.target(), to_text(p.tier()), p.image().size(),
@@ -111,7 +112,7 @@ void show_program(const std::string& path, bool json) {
   for (const Value& v : g.values)
     if (v.data) j["constants"].push_back(constant_json(v));
   for (const Node& n : g.nodes) j["nodes"].push_back(node_json(g, n));
-  fmt::print("{}\n", j.dump(1));
+  fmt::print("{}", json_text(j));
 }
 
 struct Options {
@@ -151,7 +152,7 @@ void add_targets(CLI::App& app) {
       else
         fmt::print("{:<15} {:<7} {}\n", t.name, to_text(t.tier), t.meaning);
     }
-    if (*json) fmt::print("{}\n", j.dump(1));
+    if (*json) fmt::print("{}", json_text(j));
   });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <iostream>
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
@@ -60,7 +61,13 @@ int run(CLI::App& app, int argc, char** argv) {
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw Error(Code::cannot_write, "cannot write to the standard output");
     return 0;
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
+    if (e.get_exit_code() == 0) {
+      const int code = app.exit(e);
+      std::cout.flush();
+      if (std::cout) return code;
+      tell(Diag(Code::cannot_write, "cannot write to the standard output"));
+      return 1;
+    }
     tell(usage(app, e, argc, argv));
     return 2;
   } catch (const Error& e) {

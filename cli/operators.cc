@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "compiler/json.h"
 #include "compiler/pipeline.h"
 
 namespace corten::cli {
@@ -21,7 +22,7 @@ void add_operators(CLI::App& app) {
       for (const std::string& aten : claims)
         if (!*json) fmt::print("  {}\n", aten);
     }
-    if (*json) fmt::print("{}\n", j.dump(1));
+    if (*json) fmt::print("{}", json_text(j));
   });
 }
 

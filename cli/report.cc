@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "compiler/files.h"
+#include "compiler/json.h"
 #include "compiler/report.h"
 #include "compiler/report_html.h"
 
@@ -21,8 +22,7 @@ struct Options {
 };
 
 Json read_json(const std::string& path) {
-  const std::vector<uint8_t> bytes = read_file(path);
-  Json j = Json::parse(bytes.begin(), bytes.end(), nullptr, false);
+  Json j = parsed_json(read_file(path));
   if (j.is_discarded()) fail_file(path, Code::bad_report, "is not JSON");
   return j;
 }
@@ -44,9 +44,9 @@ void run(const Options& o) {
   // The page first: where it cannot be written, report.json stays as it was.
   write_files(folder.string(), {{page.filename().string(), report_html(report)}});
   const bool merged = !o.bench.empty() || !o.compare.empty() || !o.against.empty();
-  if (merged) write_files(o.dir, {{"report.json", report_text(report)}});
+  if (merged) write_files(o.dir, {{"report.json", json_text(report)}});
   if (o.json)
-    fmt::print("{}", report_text(report));
+    fmt::print("{}", json_text(report));
   else
     fmt::print("written {}{}\n", page.string(), merged ? " and " + source : "");
 }

@@ -68,7 +68,9 @@ void add_run(CLI::App& app) {
   c->add_option("--on", o->on, "host or qemu")->check(CLI::IsMember({"host", "qemu"}))->capture_default_str();
   c->add_option("--trace", o->trace, "on qemu: where to keep what the board prints, all values of each step (`corten decode`)")
       ->type_name("FILE");
-  c->add_option("--timeout", o->timeout, "seconds that the board may take")->check(CLI::PositiveNumber)->capture_default_str();
+  c->add_option("--timeout", o->timeout, "seconds that the board may take")
+      ->check(CLI::Range(1, kLongestRun))
+      ->capture_default_str();
   c->add_flag("--float", o->as_float, "dequantise the outputs");
   c->footer("Example:\n  corten run build/kws/model.corten --input x.npz --on qemu --output y.npz --float");
   c->callback([o] {

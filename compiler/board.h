@@ -17,8 +17,10 @@ namespace corten {
 
 inline constexpr int64_t kTracedSamples = 16;  // each prints several times its activations' bytes
 
+inline constexpr int kLongestRun = 1'000'000;  // in seconds; its milliseconds are an int
+
 struct BoardOptions {
-  int timeout_seconds = 600;
+  int timeout_seconds = 600;   // at most kLongestRun
   bool trace = false;          // let the board print all values (runtime/trace.h)
   std::filesystem::path keep;  // where the ELF that ran and what a bench counted are left; empty: nowhere
 };

@@ -65,7 +65,7 @@ std::optional<Graph> quantised_program(const CompareOptions& o, const Json& repo
 }
 
 void set_layout(Mapped& m, const Json& step, const Shape& shape) {
-  m.io.perm = step.value("perm", std::vector<int>());
+  for (const Json& d : list_of(step, "perm")) m.io.perm.push_back(d.is_number_integer() ? d.get<int>() : -1);
   m.io.shape = shape;
   if (m.io.perm.empty())
     for (size_t d = 0; d < shape.size(); d++) m.io.perm.push_back(int(d));
@@ -105,9 +105,9 @@ void map_steps(Subject& s, const Graph* source, const Program& program, const Js
     const auto named = names.find(text_of(steps[i], "value"));
     if (named != names.end()) m.source = named->second;
     if (!by_origin) m.real = m.source;
-    if (!scale || !zero) m.real = kNone;
+    if (!scale || !(*scale > 0) || !zero) m.real = kNone;
     if (m.real == kNone) continue;
-    m.grid = {*scale, int32_t(*zero)};
+    m.grid = {*scale, int_of(steps[i], "zero_point", 0)};
     set_layout(m, steps[i], s.real[m.real].shape);
   }
 }

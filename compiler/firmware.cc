@@ -192,6 +192,7 @@ fs::path source_root() {
 
 fs::path cache_directory() {
   std::string base = environment("XDG_CACHE_HOME");
+  if (!base.starts_with('/')) base.clear();  // as its specification says: relative paths are to be ignored
   if (base.empty() && !environment("HOME").empty()) base = environment("HOME") + "/.cache";
   fs::path cache = base.empty() ? fs::temp_directory_path() / fmt::format("corten-cache-{}", getuid()) : fs::path(base) / "corten";
   std::error_code error;

@@ -48,6 +48,7 @@ class Importer {
     for (const Json& spec : signature.at("output_specs").items()) output(spec);
     for (Diag& d : check_in_place(g_)) problem(std::move(d));
     stop_at_problems();
+    if (g_.inputs.empty()) fail_file(g_.source, Code::not_an_export, "the program takes no tensor", "give forward an input");
     if (g_.outputs.empty()) fail_file(g_.source, Code::not_an_export, "the program returns no tensor");
     verify(g_);
     return std::move(g_);
@@ -191,6 +192,9 @@ class Importer {
     }
     TensorMeta meta;
     const ValueId v = define(body, meta);
+    if (elements(meta.shape) == 0)
+      problem_about(Code::unsupported_use, fmt::format("input '{}' is empty: {}", g_[v].name, to_text(meta.shape)),
+                    "export with example inputs of the size the device will see");
     if (!meta.refused.empty())
       problem_about(Code::unsupported_dtype, "input '" + g_[v].name + "': " + refused_type(meta.refused), kTypeHelp);
     if (meta.symbolic_dim >= 0) {

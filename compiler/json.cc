@@ -37,6 +37,18 @@ bool find_path(const nlohmann::json& j, const nlohmann::json* wanted, std::strin
 
 }  // namespace
 
+nlohmann::ordered_json parsed_json(const std::vector<uint8_t>& text) {
+  using J = nlohmann::ordered_json;
+  bool shallow = true;
+  const auto within = [&](int depth, J::parse_event_t, J&) { return depth < kMaxDepth || (shallow = false); };
+  J j = J::parse(text.begin(), text.end(), within, false);
+  return shallow ? j : J(J::value_t::discarded);
+}
+
+std::string json_text(const nlohmann::ordered_json& j) {
+  return j.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 JsonDocument::JsonDocument(const std::vector<uint8_t>& text, std::string subject, std::string name)
     : subject_(std::move(subject)), name_(std::move(name)) {
   int depth = 0;

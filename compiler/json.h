@@ -11,6 +11,11 @@
 
 namespace corten {
 
+// Discarded where the bytes are no JSON, or nested deeper than a stack bears.
+nlohmann::ordered_json parsed_json(const std::vector<uint8_t>&);
+// Indented, with a line end; bytes that are not UTF-8, as in names of files, are replaced.
+std::string json_text(const nlohmann::ordered_json&);
+
 class JsonDocument;
 
 class Json {

@@ -305,7 +305,9 @@ std::vector<uint8_t> npy_bytes(const NpArray& a) {
 class Replacement {
  public:
   explicit Replacement(const std::string& path)
-      : path_(path), temporary_(fmt::format("{}.{}.part", path, getpid())), unfinished_(temporary_) {}
+      : path_(path), temporary_(fmt::format("{}.{}.part", path, getpid())), unfinished_(temporary_) {
+    check_replaceable(path);
+  }
   ~Replacement() {
     std::error_code ignored;
     if (!done_) std::filesystem::remove(temporary_, ignored);

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler/files.h"
 #include "compiler/interrupt.h"
 #include "ir/diag.h"
 
@@ -108,6 +109,7 @@ std::string read_text(const fs::path& path) {
 }
 
 void write_text(const fs::path& path, const std::string& content) {
+  check_replaceable(path.string());
   const fs::path part = path.string() + ".part" + std::to_string(getpid()) + "-" + std::to_string(size_t(&content) >> 4 & 0xffffff);
   const Unfinished unfinished(part);
   std::ofstream file(part, std::ios::binary);

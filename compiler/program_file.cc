@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include <atomic>
-#include <fstream>
 #include <thread>
 
+#include "compiler/files.h"
 #include "compiler/npz.h"
 #include "ops/op.h"
 #include "runtime/program.h"
@@ -175,12 +175,7 @@ class Program::Runner {
   corten_status status_;
 };
 
-Program Program::load(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(Code::no_file, "cannot read " + path, "give the path of a model.corten");
-  std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
-  return from_bytes(std::move(bytes), path);
-}
+Program Program::load(const std::string& path) { return from_bytes(read_file(path), path); }
 
 Program Program::from_bytes(std::vector<uint8_t> bytes, std::string source) {
   Program p;

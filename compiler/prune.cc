@@ -31,8 +31,8 @@ class Pruner {
       std::vector<int> keep;
       for (int c = 0; c < channels(g, v); c++)
         if (!may_go(v, c)) keep.push_back(c);
-      if (int64_t(keep.size()) == channels(g, v)) continue;
       if (keep.empty()) keep.push_back(0);
+      if (int64_t(keep.size()) == channels(g, v)) continue;
       leave_out(i, keep);
       return true;
     }

@@ -238,8 +238,4 @@ nlohmann::ordered_json report_json(const Compiled& c, const CompileOptions& o) {
   return j;
 }
 
-std::string report_text(const nlohmann::ordered_json& report) {
-  return report.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace corten

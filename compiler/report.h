@@ -26,6 +26,5 @@ void merge_comparison(nlohmann::ordered_json& report, const nlohmann::ordered_js
 void merge_earlier(nlohmann::ordered_json& report, const nlohmann::ordered_json& earlier, const std::string& file);
 
 // As text; bytes that are no UTF-8 (of a path, say) are replaced.
-std::string report_text(const nlohmann::ordered_json& report);
 
 }  // namespace corten

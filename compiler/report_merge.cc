@@ -28,7 +28,7 @@ bool is_report(const Json& j) {
 
 void merge_bench(Json& report, const Json& bench, const std::string& file) {
   const Json& measured = list_of(bench, "steps");
-  if (!bench.is_object() || measured.empty())
+  if (measured.empty() || !number_of(bench, "instructions"))
     fail_file(file, Code::bad_report, "is not the output of `corten bench --json`", kBenchAgain);
   Json& steps = report["steps"];
   if (text_of(bench, "target") != text_of(report, "target"))

@@ -40,8 +40,10 @@ Zip::Zip(Zip&&) noexcept = default;
 Zip& Zip::operator=(Zip&&) noexcept = default;
 
 Zip::Zip(const std::string& path) : path_(path), state_(std::make_unique<State>()) {
-  std::error_code folder;
-  if (std::filesystem::is_directory(path, folder)) fail(Code::no_file, "is a folder, not a file");
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) fail(Code::no_file, "is a folder, not a file");
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    fail(Code::no_file, "is a pipe or a device: an archive is read from a file", "save it first");
   int code = 0;
   state_->zip = zip_open(path.c_str(), ZIP_RDONLY, &code);
   if (!state_->zip) {

@@ -18,6 +18,7 @@
 #include "compiler/emit.h"
 #include "compiler/explain.h"
 #include "compiler/files.h"
+#include "compiler/json.h"
 #include "compiler/metrics.h"
 #include "compiler/pipeline.h"
 #include "compiler/program_file.h"
@@ -223,7 +224,7 @@ Compilation compile_model(const Model& model, const std::optional<std::vector<Fl
         const Compiled c = compile(o);
         const Json report = report_json(c, o);
         check_budget(report, c.image, budget);
-        return Compilation(Program::from_bytes(c.image, path), report_text(report), c.notes);
+        return Compilation(Program::from_bytes(c.image, path), json_text(report), c.notes);
       },
       std::move(progress));
 }
@@ -242,7 +243,7 @@ std::string explain_model(const std::string& path, const std::optional<std::vect
       [o](Task& task) mutable {
         o.progress = [&task](int64_t done, int64_t all) { task.progress(done, all); };
         o.check = [&task] { task.check(); };
-        return explain(o).dump();
+        return json_text(explain(o));
       },
       std::move(progress));
 }
@@ -324,7 +325,7 @@ std::pair<std::string, Stages> compare_program(const Program& program, const std
     for (const std::vector<float>& values : stage.values) arrays.push_back(array_of(values, int64_t(stage.samples.size())));
     stages.emplace_back(stage.stage, stage.samples, std::move(arrays));
   }
-  return {report_text(to_json(c)), std::move(stages)};
+  return {json_text(to_json(c)), std::move(stages)};
 }
 
 std::vector<std::pair<std::string, nb::object>> arrays_of_dump(const BoardDump& dump, const Program& program) {
@@ -343,13 +344,13 @@ std::string merged_report(const std::string& report, const std::string& bench, c
   Json j = Json::parse(report);
   if (!bench.empty()) merge_bench(j, Json::parse(bench), "Program.bench");
   if (!comparison.empty()) merge_comparison(j, Json::parse(comparison), "Program.compare");
-  return report_text(j);
+  return json_text(j);
 }
 
 void bind_comparison(nb::module_& m) {
   nb::class_<BoardDump>(m, "BoardDump", "Values that a board printed.")
       .def(
-          "to_json", [](const BoardDump& d, const Program& p) { return report_text(to_json(d, p)); }, "program"_a)
+          "to_json", [](const BoardDump& d, const Program& p) { return json_text(to_json(d, p)); }, "program"_a)
       .def("arrays", &arrays_of_dump, "program"_a, "names and arrays");
   nb::class_<CompareSettings>(m, "CompareSettings", "What a comparison is asked for.")
       .def(nb::init<>())

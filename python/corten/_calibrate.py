@@ -66,10 +66,10 @@ def _limited(loader: Any, specs: list[Spec], transform: Callable[[Any], Any] | N
     else:
         collector = Collector(specs, None, "calibration data")
         group = collector.layout.rows or 1
-        for number, batch in enumerate(_samples.batches(loader, specs, collector.what)):
+        for number, batch in enumerate(_samples.batches(loader, specs, collector.what, transform)):
             if collector.count >= limit * group:
                 break
-            collector.add(transform(batch) if transform else batch, number)
+            collector.add(batch, number)
         samples = collector.finish()
     return samples if limit is None else _samples.Samples([a[:limit] for a in samples.inputs])
 

@@ -108,7 +108,7 @@ def compile(
                 data = _samples.collect(calibration, specs, structure, transform).inputs
             with bar as tell:
                 core, report, notes = _core.compile(
-                    front, data, target, observer, optimize, float_io, keep_inputs, max_flash, max_ram, tell
+                    front, data, target, observer, optimize, bool(float_io), bool(keep_inputs), max_flash, max_ram, tell
                 )
             given = json.loads(report)["calibration"]["given_scales"]
             quantised = Path(source.path).read_bytes() if given else b""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -77,6 +78,18 @@ def article(value: Any) -> str:
     """ "an int", of what a value is."""
     name = type(value).__name__
     return f"a{'n' if name[0] in 'aeiouAEIOU' else ''} {name}"
+
+
+def path_of(value: Any, name: str) -> str:
+    """A path as the compiler takes it. `name` is the argument's."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise InputTypeError(Code.no_file, f"{name} must be a path, not {article(value)}", "give a str or a pathlib.Path")
+    path = os.fsdecode(value)
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise CompileError(Code.no_file, f"the name {ascii(path)} is not UTF-8", "rename it") from None
+    return path
 
 
 def close_names(name: str, names: Iterable[str]) -> str:

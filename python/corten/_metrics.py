@@ -14,7 +14,7 @@ def split_metrics(metrics: Sequence[Metric] | Metric | None) -> tuple[list[str] 
     """Names (None: what is sensible), and functions with names of their own."""
     if metrics is None:
         return None, []
-    given = [metrics] if isinstance(metrics, str) or callable(metrics) else list(metrics)
+    given = list(metrics) if isinstance(metrics, Sequence) and not isinstance(metrics, str) else [metrics]
     names: list[str] = []
     functions: list[tuple[str, Callable[..., Any]]] = []
     for metric in given:

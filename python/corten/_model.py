@@ -7,12 +7,12 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ._errors import Code, CompileError, InputTypeError, article
+from ._errors import Code, CompileError, InputTypeError, article, path_of
 from ._samples import is_tensor
 
 _MODEL_HELP = "give torch.export.export(model.eval(), example_inputs), the path of a .pt2, or a module with example_inputs="
@@ -20,6 +20,7 @@ _EXPORT_HELP = (
     "export again: torch.export.export(model.eval(), example_inputs); a model of prepare_qat_pt2e goes through "
     "torchao's move_exported_model_to_eval before convert_pt2e"
 )
+_EXAMPLE_HELP = "give a tuple of forward's arguments in their order, or a dict of them by name"
 _TRAINING_LAYERS = re.compile(r"^(_?BatchNorm|SyncBatchNorm|LazyBatchNorm|InstanceNorm|.*Dropout|RReLU)")
 
 
@@ -39,7 +40,7 @@ def _is(value: Any, module: str, name: str) -> bool:
 def opened(model: Any, example_inputs: Any = None, name: str | None = None) -> Iterator[Source]:
     """The model as a .pt2; a temporary one where it is in memory."""
     if isinstance(model, (str, os.PathLike)):
-        path = os.fspath(model)
+        path = path_of(model, "model")
         if not Path(path).is_file():
             raise CompileError(Code.no_file, f"there is no file {path}", _MODEL_HELP)
         yield Source(path, path)
@@ -106,13 +107,14 @@ def _exported(module: Any, example_inputs: Any) -> tuple[Any, str]:
         kwargs = dict(example_inputs)
     elif is_tensor(example_inputs):
         args = (example_inputs,)
-    else:
+    elif isinstance(example_inputs, Iterable) and not isinstance(example_inputs, (str, bytes)):
         args = tuple(example_inputs)
+    else:
+        raise InputTypeError(Code.wrong_inputs, f"example_inputs is {article(example_inputs)}", _EXAMPLE_HELP)
     try:
         inspect.signature(module.forward).bind(*args, **kwargs)
     except TypeError as error:
-        help = "give a tuple of forward's arguments in their order, or a dict of them by name"
-        raise InputTypeError(Code.wrong_inputs, f"example_inputs do not fit forward of {kind}: {error}", help) from None
+        raise InputTypeError(Code.wrong_inputs, f"example_inputs do not fit forward of {kind}: {error}", _EXAMPLE_HELP) from None
     with torch.no_grad():
         return torch.export.export(module, args, kwargs), kind
 

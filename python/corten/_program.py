@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _core, _samples
 from ._command import CommandError, json_of, output_of
-from ._errors import Code, CompileError, Diagnostic, InputTypeError
+from ._errors import Code, CompileError, Diagnostic, InputTypeError, path_of
 from ._metrics import Metric, add_metric, split_metrics
 from ._model import opened
 from ._progress import Progress, shown
@@ -121,6 +121,7 @@ class Program:
             CompileError: an input has a wrong shape, or holds NaN or infinity.
             InputTypeError: arguments are missing, or of a type that can not be used.
         """
+        raw = bool(raw)
         values = self._arguments(args, kwargs)
         arrays, batch = self._cut(values, raw)
         group = Layout(self._specs).rows or 1
@@ -228,7 +229,8 @@ class Program:
         samples = _samples.collect(data, self._specs, self._structure, transform, "data")
         labels = None if samples.labels is None else np.ascontiguousarray(samples.labels, np.int64)
         settings = _core.CompareSettings()
-        settings.report, settings.metrics, settings.rank, settings.keep_outputs = self._report, names, rank, bool(functions)
+        settings.report, settings.metrics, settings.keep_outputs = self._report, names, bool(functions)
+        settings.rank = None if rank is None else bool(rank)
         values = self._board_values(board, samples.inputs)
         with opened(model, example_inputs, self.name) as source, self._opened_quantised(quantised) as quantised_path:
             settings.quantised = quantised_path
@@ -257,14 +259,14 @@ class Program:
         """
         if isinstance(log, bytes):
             return BoardValues(_core.decode(log, self._core, "<log>"), self._core)
-        return BoardValues(_core.read_dump(os.fspath(log), self._core), self._core)
+        return BoardValues(_core.read_dump(path_of(log, "log"), self._core), self._core)
 
     def _board_values(self, board: Any, inputs: list[np.ndarray]) -> Any:
         if board is None or isinstance(board, BoardValues):
             return board and board._dump
         if board == "qemu":
             return self._traced_on_board([a[:_TRACED_SAMPLES] for a in inputs])
-        return _core.read_dump(os.fspath(board), self._core)
+        return _core.read_dump(path_of(board, "board"), self._core)
 
     def _traced_on_board(self, inputs: list[np.ndarray]) -> Any:
         with tempfile.TemporaryDirectory(prefix="corten-") as folder:
@@ -307,7 +309,7 @@ class Program:
         Returns:
             the folder.
         """
-        self._core.save(os.fspath(folder), self._report)
+        self._core.save(path_of(folder, "folder"), self._report)
         return Path(folder)
 
     def report(self, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
@@ -329,8 +331,11 @@ class Program:
         if path is not None:
             if not report:
                 raise CompileError(Code.no_report, "this program has no report", "load the folder that save() or `corten compile` wrote")
-            page = _core.report_html(text) if Path(path).suffix in (".html", ".htm") else None
-            _write(Path(path), page or text)
+            file = Path(path_of(path, "path"))
+            if file.is_dir():
+                raise CompileError(Code.cannot_write, f"{file} is a folder", "give the name of a file in it")
+            page = _core.report_html(text) if file.suffix in (".html", ".htm") else None
+            _write(file, page or text)
         return report
 
 
@@ -391,14 +396,16 @@ def load(path: str | os.PathLike[str]) -> Program:
     Raises:
         CompileError: the file is damaged, or there is none.
     """
-    file = Path(path)
+    file = Path(path_of(path, "path"))
     if file.is_dir():
         file = file / "model.corten"
     core = _core.Program.load(str(file))
     try:
         text = (file.parent / "report.json").read_text(encoding="utf-8")
-        return Program(core, text if _belongs(json.loads(text), core) else "")
-    except (OSError, ValueError):
+        program = Program(core, text if _belongs(json.loads(text), core) else "")
+        program.summary()
+        return program
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # there is none, or it was edited
         return Program(core)
 
 

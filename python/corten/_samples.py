@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._errors import Code, CompileError, InputTypeError, article, close_names
+from ._errors import Code, CompileError, InputTypeError, article, close_names, path_of
 from ._structure import Mismatch, Structure
 
 _DATA_HELP = "give an iterable (a DataLoader, a list) of tensors, tuples, lists or dicts, or the path of a .npz"
@@ -69,10 +69,14 @@ def _is_target(value: Any) -> bool:
 
 
 def to_numpy(value: Any) -> np.ndarray:
-    if is_tensor(value):
-        value = value.detach().cpu()
-        return value.float().numpy() if str(value.dtype) == "torch.bfloat16" else value.numpy()
-    return np.asarray(value)
+    if not is_tensor(value):
+        return np.asarray(value)
+    try:
+        dense = value.detach().cpu().resolve_conj().resolve_neg()
+        return dense.float().numpy() if str(dense.dtype) == "torch.bfloat16" else dense.numpy()
+    except (RuntimeError, TypeError) as error:  # no data, no dense layout, or a type that NumPy has not
+        kind = f"a tensor of {value.dtype} on {value.device}"
+        raise InputTypeError(Code.wrong_dtype, f"{kind} can not be read: {error}", "give dense float tensors that hold data") from None
 
 
 def floats(value: Any, spec: Spec, place: str = "") -> np.ndarray:
@@ -260,18 +264,27 @@ def collect(
 ) -> Samples:
     """All samples of `data`, in whichever of its forms."""
     if isinstance(data, (str, os.PathLike)):
-        path = os.fspath(data)
+        path = path_of(data, what)
         if not Path(path).exists():
             raise CompileError(Code.no_file, f"{what}: there is no file {path}", _DATA_HELP)
         arrays, labels = _core.load_samples(path, [(s.name, list(s.shape)) for s in specs])
         return Samples([np.asarray(a) for a in arrays], None if labels is None else np.asarray(labels).ravel())
     collector = Collector(specs, structure, what)
-    for number, batch in enumerate(batches(data, specs, what)):
-        collector.add(transform(batch) if transform else batch, number)
+    for number, batch in enumerate(batches(data, specs, what, transform)):
+        collector.add(batch, number)
     return collector.finish()
 
 
-def batches(data: Any, specs: list[Spec], what: str) -> Iterator[Any]:
+def batches(data: Any, specs: list[Spec], what: str, transform: Callable[[Any], Any] | None) -> Iterator[Any]:
+    """What `data` holds, transformed."""
+    if transform is None:
+        return _items(data, specs, what)
+    if not callable(transform):
+        raise InputTypeError(Code.wrong_inputs, f"transform is {article(transform)}", "give a function of an item that returns the inputs")
+    return map(transform, _items(data, specs, what))
+
+
+def _items(data: Any, specs: list[Spec], what: str) -> Iterator[Any]:
     if _is_array(data) or isinstance(data, Mapping):
         return iter([data])
     if isinstance(data, tuple) and len(data) == len(specs) > 1 and all(map(_is_array, data)):

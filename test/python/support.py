@@ -30,9 +30,9 @@ class Result:
         return json.loads(self.out)
 
 
-def corten(*args, code=0, timeout=600):
+def corten(*args, code=0, timeout=600, pass_fds=()):
     """Runs the command; anything but the expected exit code fails. code=None: any."""
-    done = subprocess.run([CORTEN, *map(str, args)], capture_output=True, text=True, timeout=timeout)
+    done = subprocess.run([CORTEN, *map(str, args)], capture_output=True, text=True, timeout=timeout, pass_fds=pass_fds)
     result = Result(done.returncode, done.stdout, done.stderr)
     if code is not None and result.code != code:
         raise Failed(f"corten {' '.join(map(str, args))}: exit {result.code}, expected {code}\n{result.out[-1000:]}{result.err[-2000:]}")

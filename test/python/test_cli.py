@@ -2,7 +2,9 @@
 import json
 import os
 import re
+import shutil
 import struct
+import subprocess
 import zipfile
 import zlib
 
@@ -428,3 +430,82 @@ def test_compare_with_another_model(digits):
     x = torch.randn(1, 5)
     other = support.export(nn.Linear(5, 2), [x])
     assert refused("compare", other, digits, "--data", DIGITS / "eval.npz")
+
+
+# ---- odd files and streams ------------------------------------------------------------------------------------------------------
+
+
+def test_outputs_do_not_replace_devices_and_pipes(digits, images, tmp_path):
+    pipe = tmp_path / "pipe.npz"
+    os.mkfifo(pipe)
+    assert "not a file" in refused("run", digits, "--input", support.save_inputs([images]), "--output", pipe)
+    assert "not a file" in refused("report", digits.parent, "--output", pipe)
+    assert pipe.is_fifo() and list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_folder_in_the_place_of_a_file_leaves_all_as_it_was(tmp_path):
+    (tmp_path / "report.html").mkdir()
+    message = refused("compile", DIGITS / "digits_cnn.pt2", "--calibrate", DIGITS / "calib.npz", "-o", tmp_path)
+    assert "is a folder" in message and "report.html" in message and [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_results_may_come_through_a_pipe(digits):
+    with subprocess.Popen([support.CORTEN, "inspect", str(digits), "--json"], stdout=subprocess.PIPE) as other:
+        end = other.stdout.fileno()
+        result = corten("report", digits.parent, "--bench", f"/dev/fd/{end}", code=1, pass_fds=[end])
+    assert "corten bench --json" in result.err and "JSON" not in result.err.replace("--json", "")
+
+
+def test_archives_through_a_pipe_are_refused(digits, tmp_path):
+    pipe = tmp_path / "x.npz"
+    os.mkfifo(pipe)
+    with open(os.open(pipe, os.O_RDWR), "wb") as writer:
+        writer.write((DIGITS / "eval.npz").read_bytes()[:1000])
+        writer.flush()
+        assert "pipe" in refused("run", digits, "--input", pipe)
+
+
+def test_names_that_are_not_utf8(digits):
+    for source, name, command in ((DIGITS / "digits_cnn.pt2", b"caf\xe9.pt2", "inspect"), (digits, b"caf\xe9.corten", "inspect")):
+        path = os.fsencode(support.folder()) + b"/" + name
+        shutil.copy(source, path)
+        assert corten(command, os.fsdecode(path), "--json").json
+
+
+def test_reports_nested_too_deep(digits, images):
+    folder = support.folder()
+    shutil.copytree(digits.parent, folder, dirs_exist_ok=True)
+    report = json.loads((folder / "report.json").read_text())
+    text = json.dumps({**report, "arena": None})
+    (folder / "report.json").write_text(text.replace('"arena": null', '"arena": ' + "[" * 200000 + "]" * 200000))
+    assert "is not JSON" in refused("report", folder)
+    result = corten("compare", DIGITS / "digits_cnn.pt2", folder / "model.corten", "--data", support.save_inputs([images]), "--rank", "no")
+    assert "W" in result.err
+
+
+@pytest.mark.parametrize("field", ["perm", "scale", "zero_point", "value", "from"])
+def test_reports_that_were_edited(field, digits, images):
+    folder = support.folder()
+    shutil.copytree(digits.parent, folder, dirs_exist_ok=True)
+    report = json.loads((folder / "report.json").read_text())
+    for value in (None, "x", -1, 1e308, ["x"], [7, 7, 7, 7], {"a": 1}):
+        report["steps"][0][field] = value
+        (folder / "report.json").write_text(json.dumps(report))
+        corten("compare", DIGITS / "digits_cnn.pt2", folder / "model.corten", "--data", support.save_inputs([images]), "--json")
+
+
+@pytest.mark.parametrize("timeout", ["0", "-1", "99999999999", "x"])
+def test_timeouts_are_seconds(timeout, digits, images):
+    message = corten("run", digits, "--input", support.save_inputs([images]), "--timeout", timeout, code=2).err
+    assert "1 to 1000000" in message
+
+
+def test_help_that_cannot_be_written():
+    with open("/dev/full", "w") as full:
+        assert subprocess.run([support.CORTEN, "--help"], stdout=full, stderr=subprocess.DEVNULL).returncode == 1
+
+
+def test_relative_caches_are_ignored(digits, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.chdir(tmp_path)
+    assert corten("bench", digits, "--json").json["instructions"] > 0 and not list(tmp_path.iterdir())

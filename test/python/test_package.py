@@ -418,6 +418,64 @@ def test_wrong_models_and_options(exported, tmp_path):
         corten.compile(tmp_path / "no.pt2", target="cortex-m4")
     with pytest.raises(TypeError):
         corten.compile(exported)  # no target
+    refused("transform is an int", exported, calibration=[torch.ones(1, 6)], transform=5, kind=TypeError)
+    refused("example_inputs is an int", TwoInputs().eval(), calibration=never(), example_inputs=5, kind=TypeError)
+    refused("example_inputs is a str", TwoInputs().eval(), calibration=never(), example_inputs="x", kind=TypeError)
+    refused("not UTF-8", "caf\udce9.pt2", calibration=never())
+
+
+def test_paths_that_are_none(two):
+    for call in (corten.load, two[1].save, two[1].report, two[1].decode):
+        with pytest.raises(corten.InputTypeError, match="must be a path, not an int"):
+            call(5)
+    with pytest.raises(corten.CompileError, match="is a folder"):
+        two[1].report(".")
+
+
+def test_flags_are_what_python_takes_for_true(two):
+    inputs = tensors()
+    assert torch.equal(two[1](*inputs, raw=1), two[1](*inputs, raw=True))
+    program = corten.compile(two[0], target="cortex-m4", example_inputs=inputs, calibration=[inputs], float_io=np.True_)
+    assert program.inputs[0].dtype == "float32"
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [torch.ones(1, 6, device="meta"), torch.ones(1, 6).to_sparse(), torch.ones(1, 6).to(torch.float8_e4m3fn), torch.ones(1, 6, dtype=torch.complex64).conj()],
+    ids=["meta", "sparse", "float8", "conjugate"],
+)
+def test_tensors_that_hold_no_numbers_for_numpy(two, tensor):
+    with pytest.raises(corten.InputTypeError, match="can not be read|is complex64"):
+        two[1](tensor, torch.ones(1, 1, 5, 5))
+
+
+def test_programs_of_nothing():
+    empty = torch.randn(0, 6)
+    with pytest.raises(corten.CompileError, match=r"is empty: \[0, 6\]"):
+        corten.compile(nn.Linear(6, 4).eval(), target="cortex-m4", example_inputs=(empty,), calibration=[empty])
+
+    class Constant(nn.Module):
+        def forward(self):
+            return torch.ones(1, 3)
+
+    with pytest.raises(corten.CompileError, match="takes no tensor"):
+        corten.compile(Constant().eval(), target="cortex-m4", example_inputs=(), calibration=[])
+
+
+def test_a_layer_whose_weights_are_all_zero():
+    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 2, 1)).eval()
+    nn.init.zeros_(model[0].weight)
+    x = torch.randn(1, 1, 5, 5)
+    program = corten.compile(model, target="cortex-m4", example_inputs=(x,), calibration=[x])
+    assert torch.allclose(program(x), model(x), atol=0.02)
+
+
+def test_edited_reports_count_as_absent(two, tmp_path):
+    two[1].save(tmp_path)
+    report = json.loads((tmp_path / "report.json").read_text())
+    for change in ({"steps": 5}, {"steps": [1]}, {"structure": 5}, {"structure": {"a": 1}}, {"calibration": "x"}, {"arena": []}):
+        (tmp_path / "report.json").write_text(json.dumps({**report, **change}))
+        assert corten.load(tmp_path).summary().name == two[1].name
 
 
 # ---- files and results --------------------------------------------------------------------------------------------------------
