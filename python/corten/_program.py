@@ -402,11 +402,17 @@ def load(path: str | os.PathLike[str]) -> Program:
     core = _core.Program.load(str(file))
     try:
         text = (file.parent / "report.json").read_text(encoding="utf-8")
-        program = Program(core, text if _belongs(json.loads(text), core) else "")
+        report = json.loads(text, parse_constant=_refused_number)
+        program = Program(core, text if _belongs(report, core) else "")
         program.summary()
         return program
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # there is none, or it was edited
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):  # there is none, or it was edited
         return Program(core)
+
+
+def _refused_number(text: str) -> None:
+    """NaN and Infinity, which are Python's, not JSON's."""
+    raise ValueError(text)
 
 
 def _belongs(report: Any, core: _core.Program) -> bool:

@@ -473,9 +473,10 @@ def test_a_layer_whose_weights_are_all_zero():
 def test_edited_reports_count_as_absent(two, tmp_path):
     two[1].save(tmp_path)
     report = json.loads((tmp_path / "report.json").read_text())
-    for change in ({"steps": 5}, {"steps": [1]}, {"structure": 5}, {"structure": {"a": 1}}, {"calibration": "x"}, {"arena": []}):
+    for change in ({"steps": 5}, {"steps": [1]}, {"structure": 5}, {"structure": {"a": 1}}, {"calibration": "x"}, {"arena": []}, {"notes": float("nan")}):
         (tmp_path / "report.json").write_text(json.dumps({**report, **change}))
-        assert corten.load(tmp_path).summary().name == two[1].name
+        program = corten.load(tmp_path)
+        assert program.summary().name == two[1].name and not program.report()
 
 
 # ---- files and results --------------------------------------------------------------------------------------------------------
