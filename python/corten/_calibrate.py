@@ -67,9 +67,9 @@ def _limited(loader: Any, specs: list[Spec], transform: Callable[[Any], Any] | N
         collector = Collector(specs, None, "calibration data")
         group = collector.layout.rows or 1
         for number, batch in enumerate(_samples.batches(loader, specs, collector.what, transform)):
+            collector.add(batch, number)
             if collector.count >= limit * group:
                 break
-            collector.add(batch, number)
         samples = collector.finish()
     return samples if limit is None else _samples.Samples([a[:limit] for a in samples.inputs])
 
