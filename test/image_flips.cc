@@ -1,11 +1,12 @@
-// Every single-byte flip of an image: refused as it is; with its CRC made right again, refused or run within bounds. Built with the
-// address sanitizer alone, as wrong constants may overflow in arithmetic, which reaches no memory.
-// image_flips MODEL.corten [STRIDE [END]]: flips every STRIDE-th byte below END; the exit code says whether all held.
+// Single-byte flips of an image: refused as it is; with its CRC made right again, refused or run within bounds, which the address
+// sanitizer sees. Wrong constants may overflow in arithmetic, which reaches no memory: undefined behaviour does not end this test.
+// image_flips MODEL.pt2 CALIB.npz TARGET STRIDE: flips every STRIDE-th byte; the exit code says whether all held.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/emit.h"
+#include "compiler/pipeline.h"
 #include "compiler/program_file.h"
 #include "ops/op.h"
 #include "runtime/program.h"
@@ -30,15 +31,16 @@ struct Bed {
 };
 
 int main(int argc, char** argv) try {
-  if (argc < 2) return fprintf(stderr, "usage: image_flips MODEL.corten [STRIDE [END]]\n"), 2;
-  const Program program = Program::load(argv[1]);
-  const size_t stride = argc > 2 ? size_t(atol(argv[2])) : 1;
-  const size_t end = argc > 3 ? size_t(atol(argv[3])) : program.image().size();
+  if (argc != 5) return fprintf(stderr, "usage: image_flips MODEL.pt2 CALIB.npz TARGET STRIDE\n"), 2;
+  CompileOptions options;
+  options.model = argv[1], options.calibrate = argv[2], options.target = argv[3];
+  const Program program = Program::from_bytes(compile(options).image);
+  const size_t stride = size_t(atol(argv[4]));
   const std::vector<uint8_t> image(program.image().begin(), program.image().end());
   Bed bed{aligned_bytes(image.size()), aligned_bytes(program.arena_bytes()), image.size(), program.arena_bytes(), {}};
   if (bed.load(image) != CORTEN_OK) return printf("the image itself is refused\n"), 1;
   long accepted = 0, refused = 0, ran = 0, written = 0;
-  for (size_t i = 0; i < end && i < image.size(); i += stride) {
+  for (size_t i = 0; i < image.size(); i += stride) {
     std::vector<uint8_t> wrong = image;
     wrong[i] ^= uint8_t(1 << (i * 7 + i / 8) % 8);
     accepted += bed.load(wrong) == CORTEN_OK;
@@ -53,7 +55,7 @@ int main(int argc, char** argv) try {
   }
   printf("%zu bytes: %ld flips accepted; under a right CRC %ld refused, %ld ran, %ld wrote to the image\n", image.size(), accepted,
          refused, ran, written);
-  return accepted || written;
+  return accepted || written || !refused || !ran;
 } catch (const std::exception& e) {
   printf("%s\n", e.what());
   return 1;

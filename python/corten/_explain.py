@@ -12,7 +12,7 @@ from ._compile import check_choice, check_target
 from ._errors import CompileError
 from ._model import opened
 from ._samples import Spec
-from ._tables import Rows, data_frame
+from ._tables import Rows, data_frame, source_of
 
 if TYPE_CHECKING:
     import torch
@@ -62,7 +62,7 @@ class Explanation(Rows):
             lines = tuple(filter(None, [*r["why"].split("; "), r["to_do"] and f"to do: {r['to_do']}"]))
             number = remarks.setdefault(lines, len(remarks) + 1) if lines else ""
             rows.append({
-                "source": _short_path(r["source"]),
+                "source": r["source"],
                 "code": _short(r["text"], 52),
                 "module": r["module"],
                 "node": r["node"],
@@ -89,7 +89,7 @@ def _row(r: dict[str, Any]) -> dict[str, Any]:
     return {
         "node": r["node"],
         "op": r["op"].removeprefix("aten.").removesuffix(".default"),
-        "source": f"{where['file']}:{where['line']}" if where else "",
+        "source": source_of(where | {"module": r.get("module")}),
         "text": where.get("text", ""),
         "module": r.get("module", ""),
         "decision": r["summary"],
@@ -106,11 +106,6 @@ def _reason(why: dict[str, Any]) -> str:
         return why["needs"]
     verb = "needs" if len(why["kernels"]) == 1 else "need"
     return f"{', '.join(why['kernels'])} {verb} {why['needs']}" + (f" (here: {why['actual']})" if why["actual"] else "")
-
-
-def _short_path(source: str) -> str:
-    here = os.path.join(os.getcwd(), "")
-    return source.removeprefix(here)
 
 
 def _short(text: str, width: int) -> str:

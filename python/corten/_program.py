@@ -20,6 +20,7 @@ from ._progress import Progress, shown
 from ._results import Bench, BoardValues, Comparison, Summary, TensorInfo
 from ._samples import Layout, Spec
 from ._structure import Mismatch, Structure
+from ._tables import source_of
 
 _TRACED_SAMPLES = 16  # on the emulated board
 
@@ -344,10 +345,8 @@ def _info(io: _core.Io) -> TensorInfo:
 
 
 def _step(s: dict[str, Any]) -> dict[str, Any]:
-    where = s.get("where", {})
-    source = f"{where['file']}:{where['line']}" if where.get("line") else ""
     return {"node": s["node"], "op": s["op"], "kernel": s["kernel"], "MACs": s["macs"], "constants": s["constant_bytes"],
-            "live bytes": s["live_bytes"], "source": source}  # fmt: skip
+            "live bytes": s["live_bytes"], "source": source_of(s.get("where", {}))}  # fmt: skip
 
 
 def _joined(shape: tuple[int, ...], count: int, group: int, batch: bool) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._tables import Rows, data_frame
+from ._tables import Rows, data_frame, source_of
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ def _shown_row(r: dict[str, Any], stages: list[str], ranked: bool) -> dict[str, 
     row |= {"max error": host["max_error"], "saturated %": 100 * host["saturated"], "range used %": 100 * host["range_used"]}
     if ranked:
         row["cost %"] = 100 * r["noise"] if "noise" in r else None
-    return row | {"node": r["node"], "op": r["op"], "source": _place(r)}
+    return row | {"node": r["node"], "op": r["op"], "source": source_of(r)}
 
 
 def _stages_text(stages: dict[str, dict[str, Any]]) -> str:
@@ -290,7 +290,3 @@ class BoardValues:
     def __repr__(self) -> str:
         d = self.to_dict()
         return f"<corten.BoardValues of {len(d['inferences'])} inferences: {d['lines']} lines, {d['bad_lines']} damaged>"
-
-
-def _place(row: dict[str, Any]) -> str:
-    return f"{row['file']}:{row['line']}" if row.get("line") else ""

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -32,6 +33,13 @@ def data_frame(rows: Sequence[dict[str, Any]]) -> Any:
     except ImportError:
         raise ImportError("to_dataframe() needs pandas: pip install pandas") from None
     return pandas.DataFrame(list(rows))
+
+
+def source_of(where: Mapping[str, Any]) -> str:
+    """ "model.py:12", relative where that lies below the working directory; the module's path where no line is known."""
+    if where.get("line"):
+        return f"{where['file'].removeprefix(os.path.join(os.getcwd(), ''))}:{where['line']}"
+    return f"module {where['module']}" if where.get("module") else ""
 
 
 def shown(value: Any) -> str:

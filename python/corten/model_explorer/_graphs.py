@@ -6,6 +6,7 @@ from typing import Any
 
 from model_explorer.graph_builder import Graph, GraphNode, IncomingEdge, KeyValue, MetadataItem
 
+from .._tables import source_of
 from ._files import File
 
 
@@ -200,8 +201,7 @@ def _summary(file: File) -> dict[str, str]:
 
 
 def _place(where: dict[str, Any]) -> dict[str, Any]:
-    source = f"{where['file']}:{where['line']}" if where.get("line") else None
-    return {"source": source, "source text": where.get("text") or None, "module": where.get("module") or None}
+    return {"source": source_of(where) if where.get("line") else None, "source text": where.get("text") or None, "module": where.get("module") or None}
 
 
 def _group(module: str) -> str:
