@@ -1,5 +1,6 @@
 # The host: kernels (every row), compiler, command line, tests.
 set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 # GCC 12 sees overlaps and overlong accesses in std::string and std::vector that are not there (gcc.gnu.org PR 105329, 105562).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict -Wno-stringop-overread -Wno-stringop-overflow -Wno-array-bounds)
@@ -36,10 +37,9 @@ file(GLOB HOST_SOURCES CONFIGURE_DEPENDS ir/*.cc ops/*.cc ops/*/op.cc ops/*/*leg
 list(FILTER HOST_SOURCES EXCLUDE REGEX "_test\\.cc$")
 add_library(corten_compiler STATIC ${HOST_SOURCES} ${ALL_KERNELS})
 target_compile_definitions(corten_compiler PRIVATE CORTEN_VERSION="${PROJECT_VERSION}")
-if(SKBUILD)  # a Python package: linked into a module, and its sources lie beside the command
-  set_target_properties(corten_compiler PROPERTIES POSITION_INDEPENDENT_CODE ON)
-else()
-  target_compile_definitions(corten_compiler PRIVATE CORTEN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+set_target_properties(corten_compiler PROPERTIES POSITION_INDEPENDENT_CODE ON)  # for the Python module
+if(NOT SKBUILD)  # a package has its sources beside the command
+  set_source_files_properties(compiler/firmware.cc PROPERTIES COMPILE_DEFINITIONS CORTEN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endif()
 target_link_libraries(corten_compiler PUBLIC PkgConfig::LIBZIP nlohmann_json::nlohmann_json fmt::fmt Threads::Threads)
 file(GLOB CLI_SOURCES CONFIGURE_DEPENDS cli/*.cc)

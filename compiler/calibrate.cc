@@ -26,7 +26,11 @@ void widen(Range& r) {
 void observe(Range& r, const float* x, int64_t n) {
   if (n == 0) return;
   float lo = x[0], hi = x[0];
-  for (int64_t i = 1; i < n; i++) lo = std::min(lo, x[i]), hi = std::max(hi, x[i]);
+  for (int64_t i = 0; i < n; i++) {
+    lo = std::min(lo, x[i]), hi = std::max(hi, x[i]);
+    r.finite = r.finite && std::isfinite(x[i]);
+  }
+  if (!r.finite) return;  // the compilation will not go on
   r.lo = r.seen ? std::min(r.lo, lo) : lo, r.hi = r.seen ? std::max(r.hi, hi) : hi;
   r.seen = true;
   if (r.histogram.empty()) {
@@ -52,6 +56,7 @@ void sum_channels(const float* x, const Shape& shape, double* sums) {
 }
 
 void merge(Range& into, Range from) {
+  into.finite = into.finite && from.finite;
   if (!from.seen) return;
   if (!into.seen) {
     into = std::move(from);

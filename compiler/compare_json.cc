@@ -30,7 +30,8 @@ Json step_of(const StepError& e) {
   Json j = {{"node", e.node}, {"op", e.op}, {"kernel", e.kernel}, {"sqnr_db", host.sqnr_db}, {"saturated", *host.saturated}};
   j["stages"] = stages_of(e.stages);
   add_cost(j, e);
-  j["file"] = e.where.file, j["line"] = e.where.line, j["text"] = e.where.text, j["module"] = e.where.module;
+  const Location& w = e.where.library ? Location{} : e.where;
+  j["file"] = w.file, j["line"] = w.line, j["text"] = w.text, j["module"] = e.where.module;
   return j;
 }
 

@@ -184,7 +184,7 @@ class Table {
 
   Json row_of(const Node& n) const {
     Json row = {{"node", n.name}, {"op", n.op}, {"where", Json::object()}};
-    if (n.where.line) row["where"] = {{"file", n.where.file}, {"line", n.where.line}, {"text", n.where.text}};
+    if (n.where.line && !n.where.library) row["where"] = {{"file", n.where.file}, {"line", n.where.line}, {"text", n.where.text}};
     row["module"] = n.where.module;
     const auto decide = [&](const char* decision, std::string summary) {
       row["decision"] = decision, row["summary"] = std::move(summary);

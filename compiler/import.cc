@@ -75,9 +75,7 @@ class Importer {
   }
 
   void problem(const Node& n, Code code, std::string message, std::string help) {
-    Diag d(code, std::move(message), std::move(help));
-    d.node = n.name, d.aten = n.aten, d.where = n.where;
-    problem(std::move(d));
+    problem(located(g_, n, code, std::move(message), std::move(help)));
   }
 
   void stop_at_problems() const {

@@ -50,10 +50,7 @@ class Checker {
 
  private:
   void report(int writer, std::string message, std::string help) {
-    const Node& n = g_.nodes[size_t(writer)];
-    Diag d(Code::mutation, std::move(message), std::move(help));
-    d.node = n.name, d.aten = n.aten, d.where = n.where, d.subject = g_.source;
-    found_.push_back(std::move(d));
+    found_.push_back(located(g_, g_.nodes[size_t(writer)], Code::mutation, std::move(message), std::move(help)));
   }
 
   void read(ValueId v, const std::string& reader) {

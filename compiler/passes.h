@@ -26,7 +26,7 @@ enum class Observer { minmax, mse };
 // What calibration saw of one value over all samples.
 struct Range {
   float lo = 0, hi = 0;
-  bool seen = false;
+  bool seen = false, finite = true;
   float bound = 0;  // the histogram covers [-bound, bound)
   std::vector<double> histogram;
   std::vector<float> channel_mean;  // of dim 1; empty below rank 2
@@ -38,6 +38,9 @@ struct Calibration {
 
 // The scales of every value: given ones kept, others from the calibration; constants quantised.
 void quantize(Graph&, const Calibration*, Observer);
+
+// Warnings: layers that were left out where the program was quantised in PyTorch.
+std::vector<Diag> kept_float(const Graph&);
 
 // Channels whose value does not depend on the input are left out, exactly.
 void prune(Graph&);

@@ -181,6 +181,7 @@ Compiled compile(const CompileOptions& o) {
   const Target& target = target_named(o.target);
   Compiled c;
   c.real = front(o.model, o.after_pass, o.without);
+  c.notes = kept_float(c.real);
   Calibration calibration;
   Samples samples;
   if (needs_calibration(c.real)) {

@@ -121,7 +121,6 @@ struct Chooser {
       if (!calibration || !calibration->ranges[size_t(v)].seen) missing(v);
       widen(lo, hi, calibration->ranges[size_t(v)], observer);
     }
-    if (!std::isfinite(lo) || !std::isfinite(hi)) unbounded(values[0]);
     return quant_of_range(lo, hi);
   }
 
@@ -135,18 +134,16 @@ struct Chooser {
     d.subject = g.source;
     throw Error(d);
   }
-
-  [[noreturn]] void unbounded(ValueId v) {
-    const int p = g.producer(v);
-    const std::string what = "value '" + g[v].name + "' becomes infinite or NaN on the calibration data";
-    if (p >= 0)
-      fail(g, g.nodes[size_t(p)], Code::nonfinite_value, what,
-           "look for a division by zero, a logarithm of 0 or an overflow in this line");
-    Diag d(Code::nonfinite_value, what);
-    d.subject = g.source;
-    throw Error(d);
-  }
 };
+
+// The first node that gives NaN or infinity on the calibration data is the one to look at.
+void refuse_nonfinite(const Graph& g, const Calibration& calibration) {
+  for (const Node& n : g.nodes)
+    for (ValueId v : n.out)
+      if (!calibration.ranges[size_t(v)].finite)
+        fail(g, n, Code::nonfinite_value, "value '" + g[v].name + "' becomes infinite or NaN on the calibration data",
+             "look for a division by zero, a logarithm or root of a negative number or an overflow in this line");
+}
 
 // Where a node needs one scale on both sides and the program gives two, the other side is requantised.
 void bridge(Graph& g) {
@@ -198,9 +195,25 @@ ValueId quantised_constant(Graph& g, ValueId v, const Quant* quant) {
 
 }  // namespace
 
+std::vector<Diag> kept_float(const Graph& g) {
+  if (std::none_of(g.values.begin(), g.values.end(), [](const Value& v) { return v.quant.has_value(); })) return {};
+  std::vector<Diag> warnings;
+  for (const Node& n : g.nodes) {
+    const bool weighted = op_of(n).quantise_constants && n.in.size() > 1 && g.is_constant(n.in[1]);
+    if (!weighted || g[n.in[1]].quant) continue;
+    warnings.push_back(
+        located(g, n, Code::kept_float, "PyTorch keeps this layer in float32; the core runs it in int8",
+                "quantise it in PyTorch too, so that accuracy is measured as it will be; there are no float kernels"));
+    warnings.back().severity = Severity::warning;
+  }
+  return warnings;
+}
+
 void quantize(Graph& g, const Calibration* calibration, Observer observer) {
-  if (calibration)
+  if (calibration) {
+    refuse_nonfinite(g, *calibration);
     for (size_t v = 0; v < calibration->ranges.size(); v++) g.values[v].mean = calibration->ranges[v].channel_mean;
+  }
   Chooser chooser(g, calibration, observer);
   chooser.gather();
   chooser.choose();

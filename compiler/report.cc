@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 Json place_of(const Location& w) {
   Json j = Json::object();
-  if (w.line) j = {{"file", w.file}, {"line", w.line}, {"text", w.text}};
+  if (w.line && !w.library) j = {{"file", w.file}, {"line", w.line}, {"text", w.text}};
   if (!w.module.empty()) j["module"] = w.module;
   return j;
 }

@@ -49,11 +49,13 @@ bool is_marker(std::string_view line) {  // "   ~~^~~"
 }  // namespace
 
 Location parse_stack_trace(std::string_view trace) {
-  Location user, frame;
+  Location user, last, frame;
   bool open = false;
   size_t indent = 0;  // of the source text
   auto close = [&] {
-    if (open && !is_torch_file(frame.file)) user = frame;
+    if (!open) return;
+    last = frame;
+    if (!is_torch_file(frame.file)) user = frame;
   };
   while (!trace.empty()) {
     const size_t end = trace.find('\n');
@@ -72,7 +74,8 @@ Location parse_stack_trace(std::string_view trace) {
     }
   }
   close();
-  return user;
+  last.library = !last.file.empty();
+  return user.file.empty() ? last : user;
 }
 
 std::string parse_module_stack(std::string_view stack) {

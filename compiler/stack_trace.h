@@ -7,7 +7,7 @@
 
 namespace corten {
 
-// The innermost frame that is the user's own; nothing where all are PyTorch's, as in a Sequential. Takes any text.
+// The innermost frame that is the user's own, or the innermost of all (a `library` one) if none is. Takes any text.
 Location parse_stack_trace(std::string_view stack_trace);
 
 // The path of the innermost module: "layers.0.conv" from "L__self__,,m.Net;L__self___layers_0_conv,layers.0.conv,torch.nn...".

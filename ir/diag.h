@@ -16,6 +16,7 @@ struct Location {
   std::string text;      // the source line, stripped
   std::string marks;     // what Python put under the text, from its first character: "    ~~~^^^"; "" if nothing
   std::string module;    // path of the nn.Module, "layers.0.conv"
+  bool library = false;  // no frame is the user's: a line of PyTorch's, which tables leave out for the module
 };
 
 enum class Severity { error, warning, note };

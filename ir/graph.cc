@@ -243,13 +243,17 @@ void Graph::remove_dead() {
   nodes = std::move(kept);
 }
 
-void fail(const Graph& g, const Node& n, Code code, std::string message, std::string help) {
+Diag located(const Graph& g, const Node& n, Code code, std::string message, std::string help) {
   Diag d(code, std::move(message), std::move(help));
   d.subject = g.source;
   d.node = n.name;
   d.aten = n.aten;
   d.where = n.where;
-  throw Error(std::move(d));
+  return d;
+}
+
+void fail(const Graph& g, const Node& n, Code code, std::string message, std::string help) {
+  throw Error(located(g, n, code, std::move(message), std::move(help)));
 }
 
 }  // namespace corten

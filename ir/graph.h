@@ -121,7 +121,8 @@ struct Graph {
   void remove_dead();                           // nodes whose results nobody reads
 };
 
-// An Error about this node: its name, ATen op and the user's line.
+// A message about this node: its name, ATen op and the user's line; and an Error of it.
+Diag located(const Graph&, const Node&, Code, std::string message, std::string help = {});
 [[noreturn]] void fail(const Graph&, const Node&, Code, std::string message, std::string help = {});
 
 std::string print(const Graph&);                                    // docs/ir.md

@@ -7,6 +7,8 @@ scripts/setup.sh test || { echo "0 passed, 1 failed"; exit 1; }
 steps=("$@")
 [ ${#steps[@]} -gt 0 ] || steps=(checks asan cortex-m0plus cortex-m3 cortex-m4 cortex-m55 python)
 jobs=$(nproc)
+# What was compiled for one tree, in another folder, or for the package serves all.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CXX=${CXX:-g++}
 logs=build/test-logs
 mkdir -p $logs
 passed=0 failed=0

@@ -527,7 +527,10 @@ TEST_CASE("stack traces and module paths") {
   CHECK(l.text == "return self.c(");
   CHECK(parse_stack_trace("File \"a.py\", line 1, in f\nFile \"b.py\", line 2, in g\n  b\nFile \"<eval_with_key>.1\", line 9, in h")
             .text == "b");
-  CHECK(parse_stack_trace("File \"torch/nn/modules/linear.py\", line 3, in forward").line == 0);
+  CHECK(!l.library);
+  const Location sequential = parse_stack_trace("File \"torch/nn/modules/linear.py\", line 3, in forward");
+  CHECK(sequential.line == 3);  // nothing better is there
+  CHECK(sequential.library);
   for (const char* odd :
        {"", "nonsense", "File \"", "File \"a\", line ", "File \"a\", line x, in", "File \"a\", line 99999999999999999999"})
     CHECK(parse_stack_trace(odd).line == 0);

@@ -1,5 +1,6 @@
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ settings.register_profile("steady", derandomize=True, database=None, phases=[Pha
 settings.register_profile("explore", max_examples=200, **common)
 settings.load_profile("steady")
 torch.set_num_threads(1)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what starts the tests may have had it ignored
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -65,7 +65,7 @@ class Server:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
             return json.load(answer)
 
     def convert(self, file):
@@ -89,7 +89,7 @@ class Server:
 
     def stop(self):
         self.process.send_signal(signal.SIGINT)
-        assert self.process.wait(timeout=20) == 130
+        assert self.process.wait(timeout=60) == 130
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ def test_command(digits):
         port = str(taken.getsockname()[1])
         done = subprocess.run([COMMAND, "view", digits, "--no-open", "--port", port], capture_output=True, text=True)
         assert done.returncode == 1 and port in done.stderr and "--port" in done.stderr
-    done = subprocess.run([COMMAND, "view", digits, "--no-open", "--host", "192.0.2.1"], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([COMMAND, "view", digits, "--no-open", "--host", "192.0.2.1"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "192.0.2.1" in done.stderr
 
 
@@ -221,7 +221,7 @@ def test_page(program, driver):
     """The graph and all figures are on the page without a click, and its console has no errors."""
     driver.get(program.url)
     expected = ["7 nodes", "digits_cnn", "cortex-m55", *program.node_data()]
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while (missing := [t for t in expected if t not in driver.find_element("tag name", "body").text]) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not missing, driver.find_element("tag name", "body").text
