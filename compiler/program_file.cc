@@ -182,6 +182,11 @@ Program Program::from_bytes(std::vector<uint8_t> bytes, std::string source) {
   p.image_bytes_ = bytes.size();
   p.image_ = aligned_bytes(bytes.size());
   if (!bytes.empty()) memcpy(p.image_.get(), bytes.data(), bytes.size());
+  if (bytes.size() > 2 && bytes[0] == 'P' && bytes[1] == 'K') {
+    Diag d(Code::damaged_image, "this is a zip archive, as a .pt2 is, not a program image", "compile it first: `corten compile`");
+    d.subject = source;
+    throw Error(d);
+  }
   // The first init says what arena it needs, or refuses; the second, in a Runner, must then succeed.
   const std::span<const KernelEntry> kernels = all_kernels();
   Model model;

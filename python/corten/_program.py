@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -313,13 +313,19 @@ class Program:
         self._core.save(path_of(folder, "folder"), self._report)
         return Path(folder)
 
-    def report(self, path: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-        """The report as a dict (docs/report.md has its fields and their units), empty where the program has none.
+    @overload
+    def report(self, path: None = None) -> dict[str, Any]: ...
+
+    @overload
+    def report(self, path: str | os.PathLike[str]) -> Path: ...
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> dict[str, Any] | Path:
+        """The report: as a dict (docs/report.md has its fields and their units; empty where the program has none), or in a file.
 
         The figures of the last bench() and the last compare() are part of it.
 
         Args:
-            path: also writes it there: as a page where that ends in .html, else as JSON.
+            path: writes it there, as a page where that ends in .html, else as JSON, and returns the path.
 
         Raises:
             CompileError: a path is given, and the program has no report.
@@ -328,16 +334,16 @@ class Program:
         if text and (self._bench or self._comparison):
             figures = [json.dumps(f.to_dict()) if f else "" for f in (self._bench, self._comparison)]
             text = _core.merged_report(text, *figures)
-        report = json.loads(text) if text else {}
-        if path is not None:
-            if not report:
-                raise CompileError(Code.no_report, "this program has no report", "load the folder that save() or `corten compile` wrote")
-            file = Path(path_of(path, "path"))
-            if file.is_dir():
-                raise CompileError(Code.cannot_write, f"{file} is a folder", "give the name of a file in it")
-            page = _core.report_html(text) if file.suffix in (".html", ".htm") else None
-            _write(file, page or text)
-        return report
+        if path is None:
+            return json.loads(text) if text else {}
+        if not text:
+            raise CompileError(Code.bad_report, "this program has no report", "load the folder that save() or `corten compile` wrote")
+        file = Path(path_of(path, "path"))
+        if file.is_dir():
+            raise CompileError(Code.cannot_write, f"{file} is a folder", "give the name of a file in it")
+        page = _core.report_html(text) if file.suffix in (".html", ".htm") else None
+        _write(file, page or text)
+        return file
 
 
 def _info(io: _core.Io) -> TensorInfo:

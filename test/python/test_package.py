@@ -565,3 +565,21 @@ def test_bench(two):
 def test_targets():
     names = [t.name for t in corten.targets()]
     assert "cortex-m55" in names and "cortex-m0plus" in names and corten.targets()[0].tier == "scalar"
+
+
+def test_values_that_become_nan_are_refused():
+    class Root(nn.Module):
+        def forward(self, x):
+            return torch.relu(torch.sqrt(x)) + 1
+
+    with pytest.raises(corten.CompileError, match="infinite or NaN") as error:
+        corten.compile(Root().eval(), target="cortex-m4", example_inputs=torch.rand(1, 8), calibration=[torch.randn(64, 8)])
+    assert error.value.diagnostics[0].code == "C0208" and "torch.sqrt(x)" in str(error.value)
+
+
+def test_the_module_stands_where_no_line_is_the_users():
+    module = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)).eval()
+    program = corten.compile(module, target="cortex-m4", example_inputs=torch.rand(1, 8), calibration=[torch.randn(64, 8)])
+    assert [s["source"] for s in program.summary().steps] == ["module 0", "module 2"]
+    compared = program.compare(module, [torch.randn(16, 8)], example_inputs=torch.rand(1, 8))
+    assert "module 2" in str(compared) and "torch/nn" not in str(compared)
