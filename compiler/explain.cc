@@ -290,7 +290,7 @@ class Table {
   }
 
   // Rows before the chosen one, those with the same first reason together: where the step fell to a lower tier, rows of the core's
-  // own.
+  // own; else those that something can be done about, as the others are for other layers.
   void put_reasons(Json& why, const Node& n, const Lowered& l, Tier tier) const {
     const Tier own = t_.compiled.planned.tier;
     const auto rows = op_of(n).kernels;
@@ -303,7 +303,8 @@ class Table {
       if (find(none) == why.end()) why.push_back({{"kernels", Json::array()}, {"needs", none}, {"actual", ""}});
     }
     for (const SkippedRow& row : l.skipped) {
-      if (row.unmet.empty() || (tier != own && row.tier != own)) continue;
+      const bool advised = std::any_of(row.unmet.begin(), row.unmet.end(), [](const Unmet& u) { return !u.advice.empty(); });
+      if (row.unmet.empty() || (tier == own ? !advised : row.tier != own)) continue;
       const Unmet& u = row.unmet.front();
       const auto same = find(u.needs);
       if (same == why.end())

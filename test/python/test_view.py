@@ -89,7 +89,10 @@ class Server:
 
     def stop(self):
         self.process.send_signal(signal.SIGINT)
-        assert self.process.wait(timeout=60) == 130
+        try:
+            assert self.process.wait(timeout=60) == 130
+        finally:
+            self.process.kill()
 
 
 @pytest.fixture(scope="module")
