@@ -18,7 +18,7 @@ build_packages=(
   "libstdc++-arm-none-eabi-newlib /usr/lib/arm-none-eabi/newlib/libstdc++_nano.a" "qemu-system-arm qemu-system-arm" "python3 python3"
 )
 test_packages=(
-  "doctest-dev /usr/include/doctest/doctest.h" "clang clang++" "clang-19 clang++-19" "clang-format clang-format"
+  "git git" "doctest-dev /usr/include/doctest/doctest.h" "clang clang++" "clang-19 clang++-19" "clang-format clang-format"
   "chromium chromium" "chromium-driver chromedriver" "espeak-ng espeak-ng" "zsh zsh" "fish fish"
 )
 

@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 format=clang-format-14
 command -v $format >/dev/null || format=clang-format
 mapfile -t files < <(git ls-files '*.h' '*.cc' '*.c')
+[ ${#files[@]} -gt 0 ] || { echo "format: git lists no files here"; exit 1; }
 case ${1:-} in
   "") $format -i "${files[@]}" ;;
   --check)
