@@ -16,6 +16,7 @@ build_packages=(
   "libfmt-dev /usr/include/fmt/core.h"
   "gcc-arm-none-eabi arm-none-eabi-g++" "libnewlib-arm-none-eabi /usr/lib/arm-none-eabi/newlib/nano.specs"
   "libstdc++-arm-none-eabi-newlib /usr/lib/arm-none-eabi/newlib/libstdc++_nano.a" "qemu-system-arm qemu-system-arm" "python3 python3"
+  "python3-dev python3-config"
 )
 test_packages=(
   "git git" "doctest-dev /usr/include/doctest/doctest.h" "clang clang++" "clang-19 clang++-19" "clang-format clang-format"
@@ -69,10 +70,13 @@ check_versions() {
   version_at_least 12 "$gcc" || fail "arm-none-eabi-g++ $gcc is too old; 12 or later is needed (cortex-m55)"
 }
 
+require_venv_module() {  # Debian has it in a package of its own, without a command or file to tell by
+  python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3-venv
+}
+
 require_venv() {  # require_venv REQUIREMENTS: build/venv holds exactly what the file pins
   local stamp=build/venv/requirements.installed python
   cmp -s "$1" "$stamp" && [ -x build/venv/bin/python ] && return
-  python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3-venv
   python=$(python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   version_at_least 3.11 "$python" || fail "python3 is $python; 3.11 or later is needed"
   echo "setup: installing into build/venv: $(grep -v '^#' "$1" | tr '\n' ' ')"
@@ -87,10 +91,12 @@ $(tail -5 build/setup-pip.log)"
 case ${1:-build} in
   build)
     require "${build_packages[@]}"
+    require_venv_module
     check_versions
     ;;
   test)
     require "${build_packages[@]}" "${test_packages[@]}"
+    require_venv_module
     check_versions
     require_venv test/requirements.txt
     ;;
