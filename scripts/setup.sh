@@ -19,7 +19,7 @@ build_packages=(
   "python3-dev python3-config"
 )
 test_packages=(
-  "git git" "doctest-dev /usr/include/doctest/doctest.h" "clang clang++" "clang-19 clang++-19" "clang-format clang-format"
+  "git git" "make make" "doctest-dev /usr/include/doctest/doctest.h" "clang clang++" "clang-19 clang++-19" "clang-format clang-format"
   "chromium chromium" "chromium-driver chromedriver" "espeak-ng espeak-ng" "zsh zsh" "fish fish"
 )
 
