@@ -39,7 +39,7 @@ struct Calibration {
 // The scales of every value: given ones kept, others from the calibration; constants quantised.
 void quantize(Graph&, const Calibration*, Observer);
 
-// Warnings: layers that were left out where the program was quantised in PyTorch.
+// Warnings: layers that were left out where the program was quantised in PyTorch. For programs that give scales.
 std::vector<Diag> kept_float(const Graph&);
 
 // Channels whose value does not depend on the input are left out, exactly.
@@ -59,6 +59,8 @@ PlannedStep select_one(const Graph&, const Node&, Tier, Goal);
 void order(Graph&, std::vector<PlannedStep>&);
 // Arena offsets for every value and scratch.
 Planned plan(const Graph&, std::vector<PlannedStep> steps, const PlanOptions&);
+// The operands that a step's places stand for: inputs, then outputs. Constants that the operator packs are none.
+std::vector<ValueId> run_time_operands(const Graph&, const Node&);
 // Throws if two live values of the plan overlap: an independent recount from the steps alone.
 void check_plan(const Planned&);
 

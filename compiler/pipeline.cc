@@ -181,15 +181,15 @@ Compiled compile(const CompileOptions& o) {
   const Target& target = target_named(o.target);
   Compiled c;
   c.real = front(o.model, o.after_pass, o.without);
-  c.notes = kept_float(c.real);
+  if (given_scales(c.real)) c.notes = kept_float(c.real);
   Calibration calibration;
-  Samples samples;
+  std::shared_ptr<const Samples> samples;
   if (needs_calibration(c.real)) {
     if (o.samples || !o.calibrate.empty()) {
-      samples = o.samples ? *o.samples : load_samples(o.calibrate, c.real);
-      const auto progress = [&](int64_t done) { o.progress(done, samples.count); };
-      calibration = calibrate(c.real, samples.inputs, samples.count, o.progress ? progress : std::function<void(int64_t)>{});
-      c.samples = samples.count;
+      samples = o.samples ? o.samples : std::make_shared<Samples>(load_samples(o.calibrate, c.real));
+      const auto progress = [&](int64_t done) { o.progress(done, samples->count); };
+      calibration = calibrate(c.real, samples->inputs, samples->count, o.progress ? progress : std::function<void(int64_t)>{});
+      c.samples = samples->count;
       if (c.samples < kFewSamples) c.notes.push_back(few_samples(c.samples, o));
     }
   }
@@ -204,8 +204,8 @@ Compiled compile(const CompileOptions& o) {
     Back b = lower(c.real, c.samples ? &calibration : nullptr, observer, target, o, false);
     double error = 0;
     if (candidates.size() > 1) {
-      if (wanted.empty()) wanted = float_outputs(c.real, samples, std::min(samples.count, samples_to_try(b.planned)), o.check);
-      error = output_error(wanted, b, samples, o.check);
+      if (wanted.empty()) wanted = float_outputs(c.real, *samples, std::min(samples->count, samples_to_try(b.planned)), o.check);
+      error = output_error(wanted, b, *samples, o.check);
       c.output_error.push_back({observer, error});
     }
     if (observer == candidates[0] || error < kClearly * c.output_error[0].second) best = std::move(b), c.observer = observer;

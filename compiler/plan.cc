@@ -243,7 +243,7 @@ class Planner {
     for (size_t i = 0; i < g.nodes.size(); i++) {
       const Node& n = g.nodes[i];
       if (op_of(n).alias) continue;
-      const std::vector<ValueId> operands = run_time_operands(n);
+      const std::vector<ValueId> operands = run_time_operands(g, n);
       for (const Overlap& o : steps_[i].lowered.overlaps) {
         const ValueId under = root(operands[size_t(o.operand)]), over = root(n.out[0]);
         if (under == over || g.is_constant(under) || last_use(under) != int(i) || (options_.keep_inputs && is_input(under)))
@@ -302,7 +302,7 @@ class Planner {
       const Node& n = g.nodes[i];
       if (op_of(n).alias) continue;
       PlannedStep s = steps_[i];
-      for (ValueId v : run_time_operands(n)) s.operands.push_back(place_of(v, p, constants));
+      for (ValueId v : run_time_operands(g, n)) s.operands.push_back(place_of(v, p, constants));
       if (scratch_of_[i] >= 0) s.scratch_offset = uint32_t(blocks_[size_t(scratch_of_[i])].offset);
       p.steps.push_back(std::move(s));
       p.live_bytes.push_back(live_[i]);
@@ -321,16 +321,6 @@ class Planner {
     return p;
   }
 
-  // Constants that the operator packs itself are no operands at run time.
-  std::vector<ValueId> run_time_operands(const Node& n) const {
-    std::vector<ValueId> all;
-    const bool packs = op_of(n).quantise_constants != nullptr;
-    for (ValueId v : n.in)
-      if (v != kNone && !(packs && g.is_constant(v))) all.push_back(v);
-    all.insert(all.end(), n.out.begin(), n.out.end());
-    return all;
-  }
-
   PlannedIo io(ValueId v, const std::vector<int>& perm, Planned& p, std::vector<std::pair<ValueId, uint32_t>>& constants) const {
     PlannedIo io;
     const Value& value = g[v];
@@ -344,6 +334,15 @@ class Planner {
 };
 
 }  // namespace
+
+std::vector<ValueId> run_time_operands(const Graph& g, const Node& n) {
+  std::vector<ValueId> all;
+  const bool packs = op_of(n).quantise_constants != nullptr;
+  for (ValueId v : n.in)
+    if (v != kNone && !(packs && g.is_constant(v))) all.push_back(v);
+  all.insert(all.end(), n.out.begin(), n.out.end());
+  return all;
+}
 
 Planned plan(const Graph& g, std::vector<PlannedStep> steps, const PlanOptions& options) {
   return Planner(g, steps, options).run();

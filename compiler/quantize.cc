@@ -196,7 +196,6 @@ ValueId quantised_constant(Graph& g, ValueId v, const Quant* quant) {
 }  // namespace
 
 std::vector<Diag> kept_float(const Graph& g) {
-  if (std::none_of(g.values.begin(), g.values.end(), [](const Value& v) { return v.quant.has_value(); })) return {};
   std::vector<Diag> warnings;
   for (const Node& n : g.nodes) {
     const bool weighted = op_of(n).quantise_constants && n.in.size() > 1 && g.is_constant(n.in[1]);

@@ -25,16 +25,6 @@ Json io_of(const PlannedIo& io) {
           {"scale", io.scale}, {"zero_point", io.zero},      {"offset", io.place.offset}, {"bytes", io.place.bytes}};
 }
 
-// The operands that a step's places stand for: constants that the operator packs are none (as in plan.cc).
-std::vector<ValueId> run_time_operands(const Graph& g, const Node& n) {
-  std::vector<ValueId> all;
-  const bool packs = op_of(n).quantise_constants != nullptr;
-  for (ValueId v : n.in)
-    if (v != kNone && !(packs && g.is_constant(v))) all.push_back(v);
-  all.insert(all.end(), n.out.begin(), n.out.end());
-  return all;
-}
-
 // A value is called what it is in the float program, if it is there at all.
 const std::string& name_of(const Graph& real, const Graph& lowered, ValueId v) {
   const ValueId of = lowered[v].of == kNone ? v : lowered[v].of;

@@ -1,4 +1,3 @@
-import os
 import shutil
 import signal
 import tempfile
@@ -39,14 +38,7 @@ def shared():
     """The folder with models and data. Absent: the test is skipped, but fails where CI is set."""
     if (support.SHARED / "models").is_dir():
         return support.SHARED
-    absent(f"models and data are not at {support.SHARED} (CORTEN_SHARED)")
-
-
-def absent(what):
-    """Skips the test, but fails where CI is set."""
-    if os.environ.get("CI"):
-        pytest.fail(what)
-    pytest.skip(what)
+    support.absent(f"models and data are not at {support.SHARED} (CORTEN_SHARED)")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +46,7 @@ def driver():
     """A headless Chromium without a network: only this machine has a name. Its console is in get_log("browser")."""
     chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not chromedriver:
-        absent("chromium and chromedriver are not installed (Debian: chromium chromium-driver)")
+        support.absent("chromium and chromedriver are not installed (Debian: chromium chromium-driver)")
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()

@@ -1,4 +1,5 @@
 """What the tests share: export a module, drive the corten command, compare outputs."""
+import importlib
 import json
 import os
 import subprocess
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +39,23 @@ def corten(*args, code=0, timeout=600, pass_fds=()):
     if code is not None and result.code != code:
         raise Failed(f"corten {' '.join(map(str, args))}: exit {result.code}, expected {code}\n{result.out[-1000:]}{result.err[-2000:]}")
     return result
+
+
+def absent(what):
+    """Skips the test, but fails where CI is set."""
+    if os.environ.get("CI"):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+def package(name="corten", how="pip install ."):
+    """An installed module. Where it is absent the tests that ask for it are skipped, but fail where CI is set."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"{name} is not installed: {how}", allow_module_level=True)
 
 
 def refused(*args):

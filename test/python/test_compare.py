@@ -22,12 +22,7 @@ from torch import nn
 from torchao.quantization.pt2e import move_exported_model_to_eval
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
 
-try:
-    import corten
-except ImportError:
-    if os.environ.get("CI"):
-        raise
-    pytest.skip("the package is not installed: pip install .", allow_module_level=True)
+corten = support.package()
 from corten.quantizer import CortenQuantizer, get_symmetric_quantization_config
 
 DIGITS = support.ROOT / "examples/digits"
@@ -302,7 +297,7 @@ def test_results_are_shown(quantised, tmp_path):
     c = program.compare(module, [(X, labels)], example_inputs=(X[:1],), metrics=["top1", "confusion"])
     for text in (str(c), c._repr_html_()):
         assert all(word in text for word in ("fake_quant dB", "host dB", "saturated %", "range used %", "cost %", "top1", "costs"))
-    pandas = pytest.importorskip("pandas")
+    pandas = support.package("pandas", "pip install pandas")
     frame = c.to_dataframe()
     assert isinstance(frame, pandas.DataFrame) and len(frame) == len(c.rows)
     for column in ("node", "fake_quant_sqnr_db", "host_sqnr_db", "host_max_error", "host_saturated", "host_range_used", "noise", "advice"):

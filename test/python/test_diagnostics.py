@@ -320,7 +320,7 @@ def stage(tmp_path_factory):
 
 @pytest.mark.parametrize("code", [c for c in CODES if c["name"] != "internal"], ids=lambda c: c["code"])
 def test_examples(code, stage):
-    pytest.importorskip("corten")
+    support.package()
     assert stage.codes_of(code["wrong"]) == [code["code"]]
     assert stage.codes_of(code["right"]) == []
 
@@ -338,7 +338,7 @@ def test_explain():
 def test_python_says_the_same_and_survives_pickling(sorter):
     import pickle
 
-    package = pytest.importorskip("corten")
+    package = support.package()
     with pytest.raises(package.CompileError) as error:
         package.compile(sorter, target="cortex-m4")
     command = run("compile", sorter).stderr.rstrip("\n")
@@ -463,7 +463,7 @@ def test_a_closed_pipe_is_no_error():
 def complete(shell, *words):
     """What the shell offers for the last word."""
     if not shutil.which(shell):
-        pytest.skip(f"{shell} is not installed")
+        support.absent(f"{shell} is not installed: scripts/setup.sh test")
     script = corten("completions", shell).out
     line = " ".join(["corten", *words])
     if shell == "fish":
@@ -496,7 +496,7 @@ def test_completions(shell, tmp_path, monkeypatch):
 
 def test_zsh_completions(tmp_path):
     if not shutil.which("zsh"):
-        pytest.skip("zsh is not installed")
+        support.absent("zsh is not installed: scripts/setup.sh test")
     (tmp_path / "_corten").write_text(corten("completions", "zsh").out)
     # A zsh in a terminal of its own, which is asked as a person does.
     script = f"""

@@ -2,10 +2,11 @@
 from xml.etree import ElementTree
 
 import pytest
+import support
 import torch
 from torch import nn
 
-corten = pytest.importorskip("corten", reason="the package is not installed: pip install .")
+corten = support.package()
 
 
 class Block(nn.Module):
@@ -189,7 +190,7 @@ def test_paths_and_errors(block, tmp_path):
 
 
 def test_tables(block, explained):
-    pandas = pytest.importorskip("pandas")
+    pandas = support.package("pandas", "pip install pandas")
     frame = explained.to_dataframe()
     assert isinstance(frame, pandas.DataFrame) and len(frame) == len(explained.rows) and frame["macs"].sum() > 0
     program = corten.compile(block, target="cortex-m55", calibration=[torch.randn(8, 3, 8, 8)])

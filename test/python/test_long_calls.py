@@ -9,10 +9,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import support
 import torch
 from torch import nn
 
-corten = pytest.importorskip("corten", reason="the package is not installed: pip install .")
+corten = support.package()
 
 
 class Slow(nn.Module):

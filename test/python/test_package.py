@@ -12,12 +12,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-try:
-    import corten
-except ImportError:
-    if os.environ.get("CI"):
-        raise
-    pytest.skip("the package is not installed: pip install .", allow_module_level=True)
+corten = support.package()
 
 DIGITS = support.ROOT / "examples/digits"
 

@@ -1,6 +1,5 @@
 """corten.quantizer with torchao: what it annotates, what its setters keep, QAT to the end. Needs the package: `pip install .`."""
 import importlib.util
-import os
 
 import numpy as np
 import pytest
@@ -17,12 +16,7 @@ from torchao.quantization.pt2e import (
 )
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e
 
-try:
-    import corten
-except ImportError:
-    if os.environ.get("CI"):
-        raise
-    pytest.skip("the package is not installed: pip install .", allow_module_level=True)
+corten = support.package()
 from corten.quantizer import CortenQuantizer, get_symmetric_quantization_config
 
 CONFIG = get_symmetric_quantization_config()

@@ -11,12 +11,7 @@ import numpy as np
 import pytest
 import support
 
-try:
-    import corten  # noqa: F401
-except ImportError:
-    if os.environ.get("CI"):
-        raise
-    pytest.skip("the package is not installed: pip install .", allow_module_level=True)
+support.package()
 
 SCRIPT = support.ROOT / "examples/keyword_spotting/tutorial.py"
 COMMITTED = nbformat.read(SCRIPT.with_suffix(".ipynb"), as_version=4)
@@ -34,9 +29,7 @@ def tool():
 @pytest.fixture
 def voices():
     if not shutil.which("espeak-ng"):
-        if os.environ.get("CI"):
-            pytest.fail("espeak-ng is not installed")
-        pytest.skip("espeak-ng is not installed: scripts/setup.sh test")
+        support.absent("espeak-ng is not installed: scripts/setup.sh test")
 
 
 def outputs(notebook):

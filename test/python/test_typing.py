@@ -3,11 +3,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import support
 
-corten = pytest.importorskip("corten", reason="the package is not installed: pip install .")
-pytest.importorskip("mypy")
+corten = support.package()
+support.package("mypy", "scripts/setup.sh test")
 
 HERE = Path(__file__).parent
 

@@ -1,19 +1,13 @@
 """What the installed package holds. Needs it installed: `pip install .`."""
 import inspect
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+import support
 
-try:
-    import corten
-except ImportError:
-    if os.environ.get("CI"):
-        raise
-    pytest.skip("the package is not installed: pip install .", allow_module_level=True)
+corten = support.package()
 
 PACKAGE = Path(corten.__file__).parent
 
