@@ -19,14 +19,15 @@ std::recursive_mutex lock;
 std::multiset<fs::path> unfinished;
 std::set<pid_t> children;
 
-constexpr int kTries = 50;
+constexpr int kTries = 50, kTriesToEnd = 4;
 constexpr std::chrono::milliseconds kPause{10};
 
-// Compilers remove their temporary files when they are asked to end. Their parent, a thread of this process, reaps them.
+// Compilers remove their temporary files when they are asked to end, at once; an emulator may take its time, and need not.
+// Their parent, a thread of this process, reaps them.
 void end_children() {
   for (pid_t child : children) kill(-child, SIGTERM);
   const auto alive = [](pid_t child) { return kill(-child, 0) == 0; };
-  for (int i = 0; i < kTries && std::any_of(children.begin(), children.end(), alive); i++) std::this_thread::sleep_for(kPause);
+  for (int i = 0; i < kTriesToEnd && std::any_of(children.begin(), children.end(), alive); i++) std::this_thread::sleep_for(kPause);
   for (pid_t child : children) kill(-child, SIGKILL);
 }
 
